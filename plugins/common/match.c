@@ -120,6 +120,19 @@ tp_match_take_early(struct tp_match *match, const struct tp_recv *recv)
 }
 
 void
+tp_match_take_all(
+    struct tp_match *match, const void *owner, struct tp_list *list)
+{
+    struct tp_keyed *first = match->first;
+
+    if (first != NULL && (owner == NULL || first->owner == owner)) {
+        match->first = NULL;
+        tp_list_append(list, &first->link);
+    }
+    tp_table_take_all(&match->posted, owner, list);
+}
+
+void
 tp_match_drop_owner(struct tp_match *match, const void *owner)
 {
     struct tp_link *next;
@@ -150,6 +163,7 @@ tp_match_fini(struct tp_match *match)
     }
     tp_table_fini(&match->early);
     tp_table_fini(&match->posted);
+    match->first = NULL;
     match->recvs = (struct tp_list){NULL, NULL};
 }
 

@@ -51,7 +51,9 @@ struct tp_quota {
 
 struct tp_match {
     struct tp_list recvs;   /* posted for unexpected messages */
-    struct tp_table posted; /* posted for expected messages */
+    struct tp_keyed *first; /* posted for an expected message while there was no
+                               other one, and so the oldest, or NULL */
+    struct tp_table posted; /* the other ones */
     struct tp_list queue;   /* unexpected messages without a receive */
     struct tp_table early;  /* expected ones */
     struct tp_list by_age;  /* the same, oldest first */
@@ -88,6 +90,11 @@ enum tp_outcome tp_match_keep_early(
  * data, length and place are filled in, whatever the quota. */
 void tp_match_append(struct tp_match *match, struct tp_kept *kept,
     const struct tp_message *message);
+
+/* Moves the expected receives of an owner, of any if that is NULL, to the end of
+ * a list. */
+void tp_match_take_all(
+    struct tp_match *match, const void *owner, struct tp_list *list);
 
 /* Drops what is kept of an owner's expected messages. */
 void tp_match_drop_owner(struct tp_match *match, const void *owner);
@@ -127,12 +134,41 @@ tp_match_has_room(const struct tp_match *match, uint64_t length)
            match->quota->used + tp_match_cost(length) <= match->quota->limit;
 }
 
+/* Whether no expected receive is posted. */
+static inline bool
+tp_match_none_posted(const struct tp_match *match)
+{
+    return match->first == NULL && match->posted.count == 0;
+}
+
+/* Posts an expected receive whose owner and key are filled in. */
+static inline void
+tp_match_add_posted(struct tp_match *match, struct tp_keyed *keyed)
+{
+    if (tp_match_none_posted(match))
+        match->first = keyed;
+    else
+        tp_table_insert(&match->posted, keyed);
+}
+
+/* Whether the first expected receive is the one of these. */
+static inline bool
+tp_match_is_first(const struct tp_match *match, const void *owner, uint64_t key)
+{
+    return match->first != NULL && match->first->key == key &&
+           match->first->owner == owner;
+}
+
 /* The expected receive of these, not posted any more; NULL: none. */
 static inline struct tp_link *
 tp_match_take_posted(struct tp_match *match, const void *owner, uint64_t key)
 {
-    struct tp_keyed *keyed = tp_table_take(&match->posted, owner, key);
+    struct tp_keyed *keyed = match->first;
 
+    if (tp_match_is_first(match, owner, key))
+        match->first = NULL;
+    else
+        keyed = tp_table_take(&match->posted, owner, key);
     return keyed != NULL ? &keyed->link : NULL;
 }
 
@@ -194,7 +230,7 @@ tp_match_post_expected(struct tp_match *match, struct tp_recv *recv)
         match->early.count != 0 ? tp_match_take_early(match, recv) : NULL;
 
     if (kept == NULL)
-        tp_table_insert(&match->posted, &recv->keyed);
+        tp_match_add_posted(match, &recv->keyed);
     return kept;
 }
 
@@ -204,6 +240,8 @@ tp_match_unpost(struct tp_match *match, struct tp_recv *recv, bool unexpected)
 {
     if (unexpected)
         tp_list_remove(&match->recvs, &recv->keyed.link);
+    else if (match->first == &recv->keyed)
+        match->first = NULL;
     else
         tp_table_remove(&match->posted, &recv->keyed);
 }

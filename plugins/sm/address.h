@@ -24,6 +24,8 @@ struct na_plugin_addr {
      * reference. Written under progress. */
     _Atomic(na_plugin_addr *) unique;
     struct tp_addr addr; /* in class.names */
+    bool known;          /* was connected; written under progress */
+    bool told; /* the log says that nobody is there; written under progress */
     char name[];
 };
 

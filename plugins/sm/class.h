@@ -53,6 +53,7 @@ struct sm_counters {
     _Atomic uint64_t get_bytes;
     _Atomic uint64_t emulated_bytes; /* of both, copied by the owner */
     _Atomic uint64_t mapped_bytes;   /* of both, through mapped memory */
+    _Atomic uint64_t assisted_bytes; /* of peers' gets, copied by this class */
     _Atomic uint64_t segments;       /* shared segments of peers, mapped */
     _Atomic uint64_t refused_rma;    /* puts and gets, by a peer's registry */
 };
@@ -69,6 +70,7 @@ struct na_plugin_class {
     bool no_block;    /* na.wait/1 is not used */
     bool no_retry;    /* submissions may return AGAIN */
     bool membarrier;
+    bool assists; /* copies ranges of peers' gets, and lets them do so */
     uint8_t key[SM_KEY_SIZE];  /* a hash of open_info.auth_key */
     uid_t uid;                 /* the effective one when it was opened */
     uint32_t user_connections; /* of each other user */
@@ -107,6 +109,7 @@ struct na_plugin_class {
     struct sm_conn *idle;   /* poll list of the others that can have one */
     uint32_t active_count;
     uint32_t idle_count;
+    uint32_t polled;        /* connections in both lists */
     uint64_t received;      /* messages */
     struct sm_conn *conns;  /* all that are in use */
     struct tp_list reports; /* of connections that are up, or down: work.h */
@@ -116,6 +119,7 @@ struct na_plugin_class {
     uint32_t called;         /* connections without a hello yet */
     uint32_t retries;        /* connections in SM_CONN_RETRY */
     uint32_t emulating;      /* connections with emulated puts and gets */
+    uint32_t assisting;      /* connections with a task */
     uint64_t serial;         /* of the last connection, */
     uint64_t rma_serial;     /* and the last emulated put or get */
     struct {                 /* filled in for each report */

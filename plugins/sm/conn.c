@@ -69,7 +69,8 @@ sm_conn_wake_peer(na_plugin_class *cls, struct sm_conn *conn)
 
 /* Inserts a connection at the end of a poll list: before the one that is next. */
 static void
-insert(struct sm_conn **list, uint32_t *count, struct sm_conn *conn)
+insert(na_plugin_class *cls, struct sm_conn **list, uint32_t *count,
+    struct sm_conn *conn)
 {
     struct sm_conn *next = *list;
 
@@ -81,16 +82,19 @@ insert(struct sm_conn **list, uint32_t *count, struct sm_conn *conn)
         conn->poll_prev->poll_next = next->poll_prev = conn;
     }
     (*count)++;
+    cls->polled++;
 }
 
 static void
-take_out(struct sm_conn **list, uint32_t *count, struct sm_conn *conn)
+take_out(na_plugin_class *cls, struct sm_conn **list, uint32_t *count,
+    struct sm_conn *conn)
 {
     if (*list == conn)
         *list = conn->poll_next != conn ? conn->poll_next : NULL;
     conn->poll_prev->poll_next = conn->poll_next;
     conn->poll_next->poll_prev = conn->poll_prev;
     (*count)--;
+    cls->polled--;
 }
 
 void
@@ -98,16 +102,16 @@ sm_conn_poll(na_plugin_class *cls, struct sm_conn *conn)
 {
     conn->polled = conn->active = true;
     conn->rx.misses = 0;
-    insert(&cls->active, &cls->active_count, conn);
+    insert(cls, &cls->active, &cls->active_count, conn);
 }
 
 void
 sm_conn_unpoll(na_plugin_class *cls, struct sm_conn *conn)
 {
     if (conn->polled && conn->active)
-        take_out(&cls->active, &cls->active_count, conn);
+        take_out(cls, &cls->active, &cls->active_count, conn);
     else if (conn->polled)
-        take_out(&cls->idle, &cls->idle_count, conn);
+        take_out(cls, &cls->idle, &cls->idle_count, conn);
     conn->polled = false;
 }
 
@@ -126,9 +130,9 @@ sm_conn_idle(na_plugin_class *cls, struct sm_conn *conn)
 {
     if (!conn->polled || !conn->active)
         return;
-    take_out(&cls->active, &cls->active_count, conn);
+    take_out(cls, &cls->active, &cls->active_count, conn);
     conn->active = false;
-    insert(&cls->idle, &cls->idle_count, conn);
+    insert(cls, &cls->idle, &cls->idle_count, conn);
 }
 
 void

@@ -6,6 +6,7 @@
 #define SM_CONN_H
 
 #include "class.h"
+#include "range.h"
 #include "ring.h"
 #include "socket.h"
 
@@ -31,8 +32,8 @@ enum sm_conn_memory {
  */
 struct sm_conn {
     /* Receiving: progress. A look at the ring needs the first line only. */
-    alignas(64) struct sm_ring_rx rx;
-    struct sm_conn *poll_next; /* poll lists are rings */
+    alignas(64) struct sm_conn *poll_next; /* poll lists are rings */
+    struct sm_ring_rx rx;
     struct sm_conn *poll_prev;
     bool polled;     /* in one of the class's poll lists: */
     bool active;     /* the one looked at in each poll */
@@ -50,6 +51,9 @@ struct sm_conn {
                                     asked for; NULL: none */
     const unsigned char *registry; /* of the peer, NULL: it shows none */
     bool stalled;                  /* in one of the class's two lists */
+    bool unassisted;               /* the peer has declined to copy a range */
+    uint32_t range_number;         /* the last */
+    struct sm_range *range;        /* that the peer may copy, or NULL */
     struct sm_conn *stall_next;
 
     /* The rest: progress; down to called, lock as well to write, so that
@@ -59,6 +63,7 @@ struct sm_conn {
                             user is another */
     bool same_user;      /* as this class's */
     bool emulates;       /* the peer copies on request */
+    bool assists;        /* and ranges of large gets */
     bool watched;        /* process.pidfd is in the class's epoll set */
     int fd;              /* the socket, or -1 */
     int memory_fd;       /* privileged: sm_privilege_open_memory, or -1 */
@@ -76,16 +81,17 @@ struct sm_conn {
                                     NULL before it did */
     uint32_t requests_first;
     uint32_t requests_count;
-    bool emulating;        /* emulated or requests are not empty */
-    struct tp_link report; /* in class.reports, if it is one of these: */
-    bool up;               /* its peer has said hello */
-    int32_t down;          /* the status that it ends with, if it is not OK; */
-    bool hung_up;          /* what is left in its ring is delivered before */
-    struct sm_conn *next;  /* in class.conns, .spare or .ended */
+    bool emulating;            /* emulated or requests are not empty */
+    struct sm_range_task task; /* a range that the peer gets */
+    struct tp_link report;     /* in class.reports, if it is one of these: */
+    bool up;                   /* its peer has said hello */
+    int32_t down;         /* the status that it ends with, if it is not OK; */
+    bool hung_up;         /* what is left in its ring is delivered before */
+    struct sm_conn *next; /* in class.conns, .spare or .ended */
     struct sm_conn *prev;
 };
 
-static_assert(offsetof(struct sm_conn, poll_prev) == 64, "layout");
+static_assert(offsetof(struct sm_conn, rx.control) < 64, "layout");
 
 /* Name for log lines. */
 const char *sm_conn_name(const struct sm_conn *conn);

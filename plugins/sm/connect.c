@@ -30,27 +30,37 @@ is_mercury(const char *name)
 }
 
 static void
-log_unreachable(na_plugin_class *cls, const char *name, int error)
+log_unreachable(na_plugin_class *cls, na_plugin_addr *addr, int error)
 {
+    const char *name = addr->name;
+    /* That a process has ended is no error of this side; that none was ever
+     * there may be one, and is logged once. */
+    int32_t level =
+        addr->known || addr->told ? NA_PLUGIN_LOG_INFO : NA_PLUGIN_LOG_ERROR;
+
     if (is_mercury(name))
         TP_LOG(cls->host, ERROR,
             "sm://%s: unreachable (%s): by its file /dev/shm/na_sm-%s the "
             "process there uses Mercury, not Talaria",
             name, strerror(error), name);
     else
-        TP_LOG(cls->host, INFO, "sm://%s: no such peer (%s)", name,
+        tp_log(cls->host, level, __FILE__, __LINE__,
+            "sm://%s: connection refused: no such peer (%s)", name,
             strerror(error));
+    addr->told = true;
 }
 
 /* What a failing system call on the way to a peer means to the caller. */
 static int32_t
-call_error(na_plugin_class *cls, const char *name, int error)
+call_error(na_plugin_class *cls, na_plugin_addr *addr, int error)
 {
+    const char *name = addr->name;
+
     if (error == EAGAIN || error == ETOOMANYREFS || error == EINTR)
         return NA_PLUGIN_E_AGAIN;
     if (error == ECONNREFUSED || error == EPIPE || error == ECONNRESET ||
         error == ESRCH) {
-        log_unreachable(cls, name, error);
+        log_unreachable(cls, addr, error);
         return NA_PLUGIN_E_HOSTUNREACH;
     }
     if (error == EKEYREJECTED) /* logged already */
@@ -94,8 +104,9 @@ call(na_plugin_class *cls, struct sm_conn *conn)
         error = EKEYREJECTED;
     }
     if (error == 0 && sm_conn_attach(cls, conn, fd, &process) != NA_PLUGIN_OK)
-        return call_error(cls, name, ENOMEM);
+        return call_error(cls, conn->called, ENOMEM);
     if (error == 0) {
+        conn->called->known = true;
         sm_conn_set_state(conn, SM_CONN_CALLING);
         return NA_PLUGIN_OK;
     }
@@ -106,7 +117,7 @@ call(na_plugin_class *cls, struct sm_conn *conn)
     sm_socket_close(fd);
     if (process.pidfd >= 0)
         close(process.pidfd);
-    return call_error(cls, name, error);
+    return call_error(cls, conn->called, error);
 }
 
 int32_t

@@ -6,6 +6,7 @@
 #include "class.h"
 #include "common/wake.h"
 #include "op.h"
+#include "range.h"
 
 /* Its memory stays until the class is closed. */
 struct na_plugin_ctx {
@@ -24,6 +25,7 @@ struct na_plugin_ctx {
 
     struct tp_lock rma_lock; /* held during a slice */
     uint32_t rma_skipped;    /* polls that had something else to report */
+    struct sm_range range;   /* of a get that the peer helps with */
 
     struct tp_wake wake;   /* the class's set, and our own eventfd */
     _Atomic bool armed;    /* written under lock */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "assist_owner.h"
 #include "emulated_rma.h"
 #include "mapping.h"
 #include "mem.h"
@@ -77,6 +78,23 @@ publish(na_plugin_class *cls, struct sm_conn *conn, bool answer, uint8_t source,
         sm_conn_wake_peer(cls, conn);
 }
 
+bool
+sm_emulated_send(na_plugin_class *cls, struct sm_conn *conn,
+    const struct sm_rma_record *record, const void *more, uint32_t length,
+    uint8_t peer_ctx)
+{
+    uint32_t total = (uint32_t) sizeof(*record) + length;
+    unsigned char *payload = sm_ring_reserve(&conn->tx, total);
+
+    if (payload == NULL)
+        return false;
+    memcpy(payload, record, sizeof(*record));
+    if (length != 0)
+        memcpy(payload + sizeof(*record), more, length);
+    publish(cls, conn, false, record->reply_to, peer_ctx, total);
+    return true;
+}
+
 void
 sm_emulated_want_segment(na_plugin_class *cls, struct sm_conn *conn,
     const struct sm_op *op, uint32_t access)
@@ -85,12 +103,8 @@ sm_emulated_want_segment(na_plugin_class *cls, struct sm_conn *conn,
         .last = access == NA_PLUGIN_MEM_WRITE,
         .reply_to = op->own_ctx,
         .mem = op->rma.remote->mem.keyed.key};
-    unsigned char *payload = sm_ring_reserve(&conn->tx, sizeof(record));
 
-    if (payload == NULL)
-        return;
-    memcpy(payload, &record, sizeof(record));
-    publish(cls, conn, false, op->own_ctx, op->peer_ctx, sizeof(record));
+    sm_emulated_send(cls, conn, &record, NULL, 0, op->peer_ctx);
 }
 
 /* Sends the next piece of an operation; false when there is no room, or enough
@@ -308,6 +322,22 @@ take_done(na_plugin_class *cls, struct sm_conn *conn,
     }
 }
 
+static const char *
+take_range(na_plugin_class *cls, struct sm_conn *conn,
+    const struct sm_rma_record *record, const unsigned char *place,
+    uint32_t length)
+{
+    struct sm_range_task task = {.number = (uint32_t) record->number,
+        .bytes = record->length,
+        .mem = record->mem,
+        .offset = record->offset};
+
+    if (length != sizeof(task.place))
+        return "an RMA record in its ring has another length";
+    memcpy(&task.place, place, sizeof(task.place));
+    return sm_assist_take(cls, conn, &task);
+}
+
 const char *
 sm_emulated_take(na_plugin_class *cls, struct sm_conn *conn,
     const unsigned char *payload, uint32_t length)
@@ -336,6 +366,9 @@ sm_emulated_take(na_plugin_class *cls, struct sm_conn *conn,
     case SM_RMA_MAP:
         sm_mapping_give(cls, conn, record.mem,
             record.last != 0 ? NA_PLUGIN_MEM_WRITE : NA_PLUGIN_MEM_READ);
+        break;
+    case SM_RMA_ASSIST:
+        wrong = take_range(cls, conn, &record, payload, length);
         break;
     default:
         return "an RMA record in its ring is of no known kind";

@@ -12,12 +12,14 @@
 
 /* What is at the front of a record's payload; data follows. */
 enum sm_rma_verb {
-    SM_RMA_GET = 1,  /* wants length bytes; answered by DATA */
-    SM_RMA_PUT = 2,  /* brings them; the last one, or a wrong one, answered by
+    SM_RMA_GET = 1,    /* wants length bytes; answered by DATA */
+    SM_RMA_PUT = 2,    /* brings them; the last one, or a wrong one, answered by
                         DONE */
-    SM_RMA_DATA = 3, /* brings bytes of a get, or a status */
-    SM_RMA_DONE = 4, /* status of a put */
-    SM_RMA_MAP = 5,  /* wants to map the shared segment that registration mem
+    SM_RMA_DATA = 3,   /* brings bytes of a get, or a status */
+    SM_RMA_DONE = 4,   /* status of a put */
+    SM_RMA_ASSIST = 6, /* is getting length bytes, and invites the owner to copy
+                          some of them; sm_range_place follows */
+    SM_RMA_MAP = 5,    /* wants to map the shared segment that registration mem
                         is, to write to it if last is set; it is passed over
                         the socket */
 };
@@ -54,6 +56,12 @@ void sm_emulated_add(
  * for access NA_PLUGIN_MEM_READ or _WRITE. [conn->lock] */
 void sm_emulated_want_segment(na_plugin_class *cls, struct sm_conn *conn,
     const struct sm_op *op, uint32_t access);
+
+/* Sends a request with more bytes behind it, for any context; false: there is no
+ * room. [conn->lock] */
+bool sm_emulated_send(na_plugin_class *cls, struct sm_conn *conn,
+    const struct sm_rma_record *record, const void *more, uint32_t length,
+    uint8_t peer_ctx);
 
 /* A record of kind SM_RING_RMA has arrived. NULL, or what is wrong with it.
  * [progress, and no lock of a context] */

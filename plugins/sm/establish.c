@@ -46,9 +46,12 @@ sm_conn_make(na_plugin_class *cls)
     atomic_store_explicit(
         &conn->denied, cls->copy_denied, memory_order_relaxed);
     conn->emulates = conn->watched = conn->same_user = false;
+    conn->assists = conn->unassisted = false;
+    conn->range = NULL;
     tp_lock_drop(&conn->lock);
 
     conn->sent = 0;
+    conn->task = (struct sm_range_task){.present = false};
     conn->rx.misses = 0;
     conn->blocked = NULL;
     conn->polled = conn->wakeup_due = conn->up = conn->hung_up = false;
@@ -134,9 +137,11 @@ sm_conn_greet(na_plugin_class *cls, struct sm_conn *conn,
     tp_lock_take(&conn->lock);
     conn->owner = hello->owner;
     conn->emulates = (hello->flags & SM_HELLO_EMULATES) != 0;
+    conn->assists = cls->assists && (hello->flags & SM_HELLO_ASSISTS) != 0;
     conn->tx.ordered =
         !cls->membarrier || (hello->flags & SM_HELLO_MEMBARRIER) == 0;
     conn->peer = peer;
+    peer->known = true;
     conn->state = SM_CONN_UP;
     tp_lock_drop(&conn->lock);
     sm_conn_up(cls, conn);

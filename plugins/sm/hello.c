@@ -16,8 +16,9 @@ compose(const na_plugin_class *cls, int32_t status)
         .major = SM_HELLO_MAJOR,
         .minor = SM_HELLO_MINOR,
         .size = sizeof(hello),
-        .flags =
-            SM_HELLO_EMULATES | (cls->membarrier ? SM_HELLO_MEMBARRIER : 0),
+        .flags = SM_HELLO_EMULATES |
+                 (cls->membarrier ? SM_HELLO_MEMBARRIER : 0) |
+                 (cls->assists ? SM_HELLO_ASSISTS : 0),
         .status = status,
         .capacity = cls->ring_capacity,
         .longest = cls->longest,

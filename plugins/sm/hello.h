@@ -18,6 +18,7 @@
 
 #define SM_HELLO_MEMBARRIER 0x1U /* registered for global expedited ones */
 #define SM_HELLO_EMULATES 0x2U   /* understands records of emulated_rma.h */
+#define SM_HELLO_ASSISTS 0x4U    /* those of range.h as well */
 
 /* 160 bytes in the machine's byte order. A minor may append: what is longer is
  * accepted and the rest not looked at. */

@@ -66,6 +66,7 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
     cls->send_timeout_ns = host->number(host, "sm.send_timeout");
     cls->membarrier =
         host->number(host, "sm.membarrier") != 0 && sm_sleepers_register();
+    cls->assists = host->number(host, "sm.assist") != 0 && !cls->copy_denied;
     cls->listens = (info->flags & NA_PLUGIN_OPEN_LISTEN) != 0;
     cls->no_block = (info->flags & NA_PLUGIN_OPEN_NO_BLOCK) != 0;
     cls->no_retry = (info->flags & NA_PLUGIN_OPEN_NO_RETRY) != 0;

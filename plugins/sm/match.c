@@ -117,7 +117,7 @@ sm_match_end_peer(
         struct tp_list list = {NULL, NULL};
         tp_lock_take(&ctx->lock);
         if (ctx->alive)
-            tp_table_take_all(&ctx->match.posted, peer, &list);
+            tp_match_take_all(&ctx->match, peer, &list);
         if (ctx->alive && drop)
             tp_match_drop_owner(&ctx->match, peer);
         for (struct tp_link *link = list.head; link != NULL; link = link->next)
@@ -138,7 +138,7 @@ sm_match_rename(
         struct tp_link *link;
         tp_lock_take(&ctx->lock);
         if (ctx->alive)
-            tp_table_take_all(&ctx->match.posted, from, &renamed);
+            tp_match_take_all(&ctx->match, from, &renamed);
         while ((link = tp_list_pop(&renamed)) != NULL) {
             struct sm_op *op = sm_op_of(link);
             op->recv.keyed.owner = to;

@@ -44,7 +44,7 @@ static inline void
 sm_match_post_expected(na_plugin_ctx *ctx, struct sm_op *op)
 {
     sm_op_set(op, SM_OP_POSTED);
-    tp_table_insert(&ctx->match.posted, &op->recv.keyed);
+    tp_match_add_posted(&ctx->match, &op->recv.keyed);
 }
 
 /* Ends a receive that is long enough; its final event. source: what the event

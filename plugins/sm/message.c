@@ -26,6 +26,7 @@ enqueue(na_plugin_class *cls, struct sm_conn *conn, struct sm_op *op,
                                : tp_now() + cls->send_timeout_ns;
     sm_op_set(op, SM_OP_POSTED); /* last: a cancel looks at what it is then */
     tp_list_append(&conn->queue, &op->recv.keyed.link);
+    sm_ring_hold(&conn->tx);
     sm_conn_stall(cls, conn);
 }
 
@@ -75,8 +76,10 @@ send_slowly(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
     int32_t ret = sm_connect_lock(cls, peer, &conn);
     if (ret != NA_PLUGIN_OK)
         return ret;
-    if (conn->queue.head != NULL ||
-        !sm_ring_put(
+    if (conn->queue.head != NULL)
+        return send_later(ctx, op, buffer, conn, word, (uint32_t) tag);
+    sm_ring_release(&conn->tx);
+    if (!sm_ring_put(
             &conn->tx, word, (uint32_t) tag, buffer, (uint32_t) length))
         return send_later(ctx, op, buffer, conn, word, (uint32_t) tag);
     conn->sent++;
@@ -120,9 +123,8 @@ send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
 
     bool same = single ||
                 atomic_load_explicit(&peer->conn, memory_order_relaxed) == conn;
-    if (__builtin_expect(
-            !same || conn->queue.head != NULL ||
-                !sm_ring_has_room(&conn->tx, sm_ring_record((uint32_t) length)),
+    if (__builtin_expect(!same || !sm_ring_has_room(&conn->tx,
+                                      sm_ring_record((uint32_t) length)),
             0)) {
         tp_lock_drop_fast(&conn->lock, single);
         return send_slowly(
@@ -248,7 +250,8 @@ recv_expected(na_plugin_ctx *ctx, struct sm_op *op, void *buffer,
     uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
     const bool single)
 {
-    if (__builtin_expect(peer_ctx >= SM_CONTEXTS || tag > SM_TAG_MAX, 0))
+    /* one comparison, as in send_message */
+    if (__builtin_expect((tag | (uint64_t) peer_ctx << 24) > SM_TAG_MAX, 0))
         return tp_match_refuse(
             ctx->cls->host, 0, 0, peer_ctx, SM_CONTEXTS, tag);
     prepare_recv(op, ctx, buffer, length, SM_OP_RECV_EXPECTED);
@@ -264,8 +267,13 @@ recv_expected(na_plugin_ctx *ctx, struct sm_op *op, void *buffer,
         return recv_slowly(ctx, op, peer);
     }
     sm_op_set(op, SM_OP_POSTED);
-    tp_table_add_as(&ctx->match.posted, &op->recv.keyed, sm_addr_unique(peer),
-        tp_match_key(peer_ctx, (uint32_t) tag));
+    op->recv.keyed.owner = sm_addr_unique(peer);
+    if (tp_match_none_posted(&ctx->match)) {
+        ctx->match.first = &op->recv.keyed;
+        tp_lock_drop_fast(&ctx->lock, single);
+        return NA_PLUGIN_PENDING;
+    }
+    tp_table_add(&ctx->match.posted, &op->recv.keyed);
     tp_lock_drop_fast(&ctx->lock, single);
     return NA_PLUGIN_PENDING;
 }

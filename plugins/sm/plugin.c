@@ -32,6 +32,8 @@ static const na_plugin_setting *const settings[] = {
         "yes: peers may be processes of any user, as with any/"),
     TP_SETTING(NUMBER, 1, 1000000, "sm.user_connections", "64",
         "connections that each other user may have, if admitted"),
+    TP_SETTING(BOOLEAN, 0, 1, "sm.assist", "yes",
+        "no: the reader alone copies a large get"),
     NULL};
 
 static const void *

@@ -4,6 +4,7 @@
  * sends, and the kernel now and then. */
 #include "progress.h"
 #include "address.h"
+#include "assist_owner.h"
 #include "deliver.h"
 #include "emulated_rma.h"
 #include "kernel.h"
@@ -20,8 +21,10 @@
 #define IDLE_MISSES 4096 /* polls without a message: tens of microseconds */
 #define BUSY_MISSES 32   /* so many of these is one that takes a message */
 #define IDLE_POLLS 64U   /* in so many each idle connection is looked at */
-#define TURN 16U         /* messages of one connection before the next one's */
-#define RMA_PATIENCE 8U  /* polls with events between two slices */
+#define TURN                                                                   \
+    16U /* messages of one connection before the next one's; events of
+                    a batch of the core, which has the fast path */
+#define RMA_PATIENCE 8U /* polls with events between two slices */
 
 /*
  * Takes a short message whose receive is posted in the poller's context and long
@@ -50,13 +53,21 @@ take_plain(na_plugin_class *cls, na_plugin_ctx *ctx, struct sm_conn *conn,
         tp_addr_hold(&from->addr, single);
     } else if (__builtin_expect(kind == SM_RING_EXPECTED << 16, 1)) {
         uint64_t key = tp_match_key(sm_ring_source(word), tag);
-        struct tp_list *bucket = tp_table_bucket(&ctx->match.posted, from, key);
-        struct tp_keyed *keyed = tp_bucket_find(bucket, from, key);
-        op = keyed != NULL ? sm_op_of(&keyed->link) : NULL;
-        if (__builtin_expect(op == NULL || length > op->recv.length, 0))
-            return false;
-        tp_list_remove(bucket, &keyed->link);
-        ctx->match.posted.count--;
+        if (tp_match_is_first(&ctx->match, from, key)) {
+            op = sm_op_of(&ctx->match.first->link);
+            if (__builtin_expect(length > op->recv.length, 0))
+                return false;
+            ctx->match.first = NULL;
+        } else {
+            struct tp_list *bucket =
+                tp_table_bucket(&ctx->match.posted, from, key);
+            struct tp_keyed *keyed = tp_bucket_find(bucket, from, key);
+            op = keyed != NULL ? sm_op_of(&keyed->link) : NULL;
+            if (__builtin_expect(op == NULL || length > op->recv.length, 0))
+                return false;
+            tp_list_remove(bucket, &keyed->link);
+            ctx->match.posted.count--;
+        }
         from = NULL;
     } else {
         return false;
@@ -207,6 +218,7 @@ poll_slowly(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
         (next == events || ++ctx->rma_skipped >= RMA_PATIENCE)) {
         ctx->rma_skipped = 0;
         sm_rma_advance(ctx);
+        sm_assist_advance(cls);
     }
     next += sm_ctx_take_ready(ctx, next, (uint32_t) (end - next));
     return (int32_t) (next - events);
@@ -243,21 +255,20 @@ go_on_reporting(na_plugin_ctx *ctx, na_plugin_event *events,
     return (int32_t) (next - events);
 }
 
-/* The same with a look at the clock first. */
+/* Looks at the clock, then polls again: the next look is later. [progress] */
 static __attribute__((noinline)) int32_t
-go_on_after_clock(
-    na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end)
+go_on_after_clock(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
 {
     na_plugin_class *cls = ctx->cls;
-    na_plugin_event *next;
 
-    cls->countdown = 1;
-    next = advance(ctx, events, end);
+    look_around(cls);
+    cls->countdown++;
     sm_work_unlock(cls);
-    return (int32_t) (next - events);
+    return cls->single ? sm_poll_single(ctx, events, max)
+                       : sm_poll(ctx, events, max);
 }
 
-/* The same with idle connections alone. */
+/* go_on with idle connections alone. */
 static __attribute__((noinline)) int32_t
 go_on_idle(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
     na_plugin_event *next)
@@ -320,74 +331,70 @@ take_active(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
 
 /* Out of line, as take_first does not need them. */
 static __attribute__((noinline)) int32_t
-take_active_shared(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
-    struct sm_conn *conn)
+take_active_shared(
+    na_plugin_ctx *ctx, na_plugin_event *events, struct sm_conn *conn)
 {
-    return take_active(ctx, events, events + max, conn, false);
+    return take_active(ctx, events, events + TURN, conn, false);
 }
 
 static __attribute__((noinline)) int32_t
-take_active_single(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
-    struct sm_conn *conn)
+take_active_single(
+    na_plugin_ctx *ctx, na_plugin_event *events, struct sm_conn *conn)
 {
-    return take_active(ctx, events, events + max, conn, true);
+    return take_active(ctx, events, events + TURN, conn, true);
 }
 
 /* go_on and go_on_reporting for take_first: from conn on, none of whose messages
  * could be taken simply, and after the first one was taken. */
 static __attribute__((noinline)) int32_t
-go_on_from(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
-    struct sm_conn *conn)
+go_on_from(na_plugin_ctx *ctx, na_plugin_event *events, struct sm_conn *conn)
 {
     ctx->cls->active = conn;
-    return go_on(ctx, events, events + max, events, true);
+    return go_on(ctx, events, events + TURN, events, true);
 }
 
 static __attribute__((noinline)) int32_t
-go_on_after(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
-    struct sm_conn *conn)
+go_on_after(na_plugin_ctx *ctx, na_plugin_event *events, struct sm_conn *conn)
 {
     ctx->cls->active = conn;
-    return go_on_reporting(ctx, events, events + max, events + 1);
+    return go_on_reporting(ctx, events, events + TURN, events + 1);
 }
 
 /* Takes the first message, announced by word, of conn, the first active
  * connection that has one. Most often it is the only one: only then are no
  * further connections looked at here. [progress, ctx->lock] */
 static inline __attribute__((always_inline)) int32_t
-take_first(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
-    struct sm_conn *conn, uint64_t word, const bool single)
+take_first(na_plugin_ctx *ctx, na_plugin_event *events, struct sm_conn *conn,
+    uint64_t word, const bool single)
 {
     na_plugin_class *cls = ctx->cls;
 
     conn->rx.misses = 0;
     if (__builtin_expect(!take_plain(cls, ctx, conn, word, events, single), 0))
-        return go_on_from(ctx, events, max, conn);
-    if (__builtin_expect(sm_ring_report_due(&conn->rx) || max == 1, 0))
-        return go_on_after(ctx, events, max, conn);
-    if (sm_ring_peek(&conn->rx) != 0 || conn->poll_next != cls->active)
-        return single ? take_active_single(ctx, events, max, conn)
-                      : take_active_shared(ctx, events, max, conn);
+        return go_on_from(ctx, events, conn);
+    if (__builtin_expect(sm_ring_report_due(&conn->rx), 0))
+        return go_on_after(ctx, events, conn);
+    if (sm_ring_peek(&conn->rx) != 0 || cls->polled != 1)
+        return single ? take_active_single(ctx, events, conn)
+                      : take_active_shared(ctx, events, conn);
     tp_lock_drop_fast(&ctx->lock, single);
-    if (__builtin_expect(cls->idle_count != 0, 0))
-        return go_on_idle(ctx, events, events + max, events + 1);
     tp_lock_drop_fast(&cls->progress, single);
     return 1;
 }
 
 /* Out of line, so that a poll that finds nothing saves no registers. */
 static __attribute__((noinline)) int32_t
-take_first_shared(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
+take_first_shared(na_plugin_ctx *ctx, na_plugin_event *events,
     struct sm_conn *conn, uint64_t word)
 {
-    return take_first(ctx, events, max, conn, word, false);
+    return take_first(ctx, events, conn, word, false);
 }
 
 static __attribute__((noinline)) int32_t
-take_first_single(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
+take_first_single(na_plugin_ctx *ctx, na_plugin_event *events,
     struct sm_conn *conn, uint64_t word)
 {
-    return take_first(ctx, events, max, conn, word, true);
+    return take_first(ctx, events, conn, word, true);
 }
 
 static inline __attribute__((always_inline)) int32_t
@@ -406,12 +413,12 @@ poll_class(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
     if (!tp_lock_try_fast(&cls->progress, single))
         return 0;
     if (__builtin_expect(--cls->countdown == 0, 0))
-        return go_on_after_clock(ctx, events, events + max);
+        return go_on_after_clock(ctx, events, max);
 
     struct sm_conn *conn = cls->active;
     if (conn == NULL)
         return finish_poll(ctx, events, events + max, events, single);
-    if (__builtin_expect(max > TURN, 0))
+    if (__builtin_expect(max != TURN, 0))
         return go_on(ctx, events, events + max, events, false);
     while ((word = sm_ring_peek(&conn->rx)) == 0) {
         if (__builtin_expect(conn->rx.misses >= IDLE_MISSES, 0))
@@ -423,8 +430,8 @@ poll_class(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
     }
     if (__builtin_expect(!tp_lock_try_fast(&ctx->lock, single), 0))
         return go_on(ctx, events, events + max, events, false);
-    return single ? take_first_single(ctx, events, max, conn, word)
-                  : take_first_shared(ctx, events, max, conn, word);
+    return single ? take_first_single(ctx, events, conn, word)
+                  : take_first_shared(ctx, events, conn, word);
 }
 
 int32_t

@@ -32,6 +32,7 @@ static const struct tp_report_line lines[] = {
     COUNTER("get_bytes", counters.get_bytes),
     COUNTER("emulated_bytes", counters.emulated_bytes),
     COUNTER("mapped_bytes", counters.mapped_bytes),
+    COUNTER("assisted_bytes", counters.assisted_bytes),
     COUNTER("segments_mapped", counters.segments),
     COUNTER("registrations_refused", counters.refused_rma),
     COUNTER("peers_connected", sums.peers),
@@ -59,7 +60,7 @@ add_up(na_plugin_class *cls)
     for (struct sm_conn *conn = cls->conns; conn != NULL; conn = conn->next) {
         tp_lock_take(&conn->lock);
         cls->sums.sent += conn->sent;
-        cls->sums.sent_bytes += conn->tx.produced;
+        cls->sums.sent_bytes += sm_ring_produced(&conn->tx);
         cls->sums.peers += conn->state == SM_CONN_UP;
         cls->sums.peers_bytes += sizeof(*conn) + ring_bytes(conn->tx.capacity) +
                                  ring_bytes(conn->rx.capacity);

@@ -22,11 +22,34 @@ sm_ring_fits(uint64_t capacity, uint64_t longest)
            longest + SM_RING_HEADER + SM_RING_LINE <= capacity / 2;
 }
 
+/* Counts what has been produced, and goes on in the first mapping. */
+static void
+count_produced(struct sm_ring_tx *tx)
+{
+    tx->produced = sm_ring_produced(tx);
+    if (tx->record >= tx->end)
+        tx->record -= tx->capacity;
+    tx->mark = tx->record;
+}
+
+/* Whether there is room for a record of size bytes, as far as is known. */
+static bool
+set_fence(struct sm_ring_tx *tx, uint32_t size)
+{
+    uint64_t room = tx->limit - tx->produced;
+
+    if (!tx->held)
+        tx->fence =
+            room < (uint64_t) (tx->end - tx->mark) ? tx->mark + room : tx->end;
+    return size <= room;
+}
+
 bool
 sm_ring_refresh(struct sm_ring_tx *tx, uint32_t size)
 {
     if (tx->capacity == 0 || tx->broken)
         return false;
+    count_produced(tx);
 
     /* acquire: pairs with the release in sm_ring_report */
     uint64_t consumed =
@@ -34,11 +57,12 @@ sm_ring_refresh(struct sm_ring_tx *tx, uint32_t size)
     uint64_t limit = consumed + tx->capacity;
     if (consumed > tx->produced || limit < tx->limit) {
         tx->broken = true;
-        tx->limit = 0;
+        tx->limit = tx->produced;
+        tx->fence = NULL;
         return false;
     }
     tx->limit = limit;
-    return tx->produced + size <= limit;
+    return set_fence(tx, size);
 }
 
 unsigned char *
@@ -46,7 +70,10 @@ sm_ring_reserve(struct sm_ring_tx *tx, uint32_t length)
 {
     uint32_t size = sm_ring_record(length);
 
-    if (!sm_ring_has_room(tx, size) && !sm_ring_refresh(tx, size))
+    if (tx->capacity == 0)
+        return NULL;
+    count_produced(tx);
+    if (!set_fence(tx, size) && !sm_ring_refresh(tx, size))
         return NULL;
     return tx->record + SM_RING_HEADER;
 }
@@ -83,12 +110,38 @@ next_report(const struct sm_ring_rx *rx)
     return rx->consumed + rx->capacity / 4;
 }
 
+/* Counts what has been consumed, and goes on in the first mapping. Whether it is
+ * time to tell the producer. */
+static bool
+count_consumed(struct sm_ring_rx *rx)
+{
+    rx->consumed += (uint64_t) (rx->record - rx->mark);
+    if (rx->record >= rx->end)
+        rx->record -= rx->capacity;
+    rx->mark = rx->record;
+    return rx->consumed >= rx->report_at;
+}
+
+static void
+set_stop(struct sm_ring_rx *rx)
+{
+    uint64_t left = rx->report_at - rx->consumed;
+
+    rx->stop =
+        left < (uint64_t) (rx->end - rx->mark) ? rx->mark + left : rx->end;
+}
+
 bool
 sm_ring_report(struct sm_ring_rx *rx)
 {
     struct sm_ring_control *control = rx->control;
+    bool due = count_consumed(rx);
 
-    rx->report_at = next_report(rx);
+    if (due)
+        rx->report_at = next_report(rx);
+    set_stop(rx);
+    if (!due)
+        return false;
     /* release: pairs with the acquire in sm_ring_refresh: the records have been
      * read, and cleared */
     atomic_store_explicit(
@@ -134,6 +187,17 @@ sm_ring_take_any_sleeper(struct sm_ring_tx *tx)
                 return true;
     }
     return false;
+}
+
+bool
+sm_ring_any_sleeper(const struct sm_ring_tx *tx)
+{
+    uint64_t bits = 0;
+
+    for (uint32_t i = 0; i < 4; i++)
+        bits |=
+            atomic_load_explicit(&tx->control->asleep[i], memory_order_relaxed);
+    return bits != 0;
 }
 
 void
@@ -219,8 +283,10 @@ sm_ring_create(struct sm_ring_tx *tx, uint32_t capacity, int *fd_p)
     control->capacity = capacity;
     *tx = (struct sm_ring_tx){
         .record = base + page,
-        .end = base + page + capacity,
+        .fence = base + page + capacity,
         .control = control,
+        .end = base + page + capacity,
+        .mark = base + page,
         .capacity = capacity,
         .limit = capacity,
         .ordered = true,
@@ -247,13 +313,15 @@ sm_ring_open(struct sm_ring_rx *rx, uint32_t capacity, uint32_t longest, int fd)
     struct sm_ring_control *control = (void *) base;
     *rx = (struct sm_ring_rx){
         .record = base + sm_ring_page(),
-        .end = base + sm_ring_page() + capacity,
         .control = control,
+        .end = base + sm_ring_page() + capacity,
+        .mark = base + sm_ring_page(),
         .capacity = capacity,
         .longest = longest,
         .plain = longest < SM_RING_SHORT ? longest : SM_RING_SHORT,
     };
     rx->report_at = next_report(rx);
+    set_stop(rx);
     if (control->magic != SM_RING_MAGIC || control->capacity != capacity) {
         sm_ring_close_rx(rx);
         return "its memory is not a ring";

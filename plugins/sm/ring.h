@@ -46,6 +46,11 @@ struct sm_ring_control {
 
     /* The producer sleeps and wants a wake-up when there is room again. */
     alignas(64) _Atomic uint32_t waiting;
+
+    /* A range that both sides copy: range.h. */
+    alignas(64) _Atomic uint64_t claim;
+    _Atomic uint64_t declined; /* number of the last that the consumer stopped
+                                  copying */
 };
 
 static_assert(sizeof(_Atomic uint64_t) == 8, "no lock inside an atomic");
@@ -53,17 +58,24 @@ static_assert(offsetof(struct sm_ring_control, consumed) == 64, "layout");
 static_assert(offsetof(struct sm_ring_control, asleep) == 128, "layout");
 static_assert(offsetof(struct sm_ring_control, watched) == 160, "layout");
 static_assert(offsetof(struct sm_ring_control, waiting) == 192, "layout");
+static_assert(offsetof(struct sm_ring_control, claim) == 256, "layout");
+static_assert(offsetof(struct sm_ring_control, declined) == 264, "layout");
 
 /* The producer's end. The records are mapped twice in a row, so that none
  * wraps. */
 struct sm_ring_tx {
     unsigned char *record; /* the next one */
-    unsigned char *end;    /* of the first mapping */
+    unsigned char *fence;  /* records up to here need no further look: at most
+                              the end of the first mapping, and NULL while it is
+                              held */
     struct sm_ring_control *control;
-    uint64_t produced; /* bytes since the beginning */
+    unsigned char *end;  /* of the first mapping */
+    unsigned char *mark; /* in it: where produced was counted last */
+    uint64_t produced;   /* bytes since the beginning, up to mark */
     uint64_t limit;    /* bytes that may have been produced: a ring and what is
-                          known to have been consumed */
+                            known to have been consumed */
     uint32_t capacity; /* 0: no ring yet */
+    bool held;         /* the next record has to wait for others */
     bool ordered;      /* the fence before looking at watched is ours to do */
     bool broken;       /* consumed was invalid */
 };
@@ -71,14 +83,16 @@ struct sm_ring_tx {
 /* The consumer's end. */
 struct sm_ring_rx {
     unsigned char *record; /* the next one */
-    unsigned char *end;
+    unsigned char *stop;   /* from here on, sm_ring_report is due */
+    uint32_t plain;        /* longest, or SM_RING_SHORT if that is less */
+    uint32_t misses; /* score of looks without a record since the last one */
     struct sm_ring_control *control;
-    uint64_t consumed;
-    uint64_t report_at; /* when the producer is to be told next */
+    unsigned char *end;  /* of the first mapping */
+    unsigned char *mark; /* in it: where consumed was counted last */
+    uint64_t consumed;   /* bytes since the beginning, up to mark */
+    uint64_t report_at;  /* when the producer is to be told next */
     uint32_t capacity;
     uint32_t longest; /* payload that the producer announced to keep to */
-    uint32_t plain;   /* the same, or SM_RING_SHORT if that is less */
-    uint32_t misses;  /* score of looks without a record since the last one */
 };
 
 /* Bytes that a record with this payload takes. */
@@ -190,7 +204,31 @@ bool sm_ring_refresh(struct sm_ring_tx *tx, uint32_t size);
 static inline bool
 sm_ring_has_room(const struct sm_ring_tx *tx, uint32_t size)
 {
-    return tx->produced + size <= tx->limit;
+    return tx->record + size <= tx->fence;
+}
+
+/* Bytes of all records since the beginning. */
+static inline uint64_t
+sm_ring_produced(const struct sm_ring_tx *tx)
+{
+    return tx->produced + (uint64_t) (tx->record - tx->mark);
+}
+
+/* Others wait to be sent: from now on no record is known to fit, until
+ * sm_ring_release. */
+static inline void
+sm_ring_hold(struct sm_ring_tx *tx)
+{
+    tx->held = true;
+    tx->fence = NULL;
+}
+
+/* None waits any more. The next record that is found to fit by sm_ring_reserve
+ * or sm_ring_refresh makes it known again. */
+static inline void
+sm_ring_release(struct sm_ring_tx *tx)
+{
+    tx->held = false;
 }
 
 /* Announces the record, the next one, whose tag and payload have been written. */
@@ -207,9 +245,7 @@ sm_ring_announce(
         atomic_store_explicit(
             sm_ring_word_of(record), word, memory_order_release);
 
-    tx->produced += size;
-    record += size;
-    tx->record = record >= tx->end ? record - tx->capacity : record;
+    tx->record = record + size;
 }
 
 /* Appends a record that fits and whose payload is short. The caller then looks
@@ -269,6 +305,9 @@ bool sm_ring_take_sleeper(struct sm_ring_tx *tx, uint32_t target);
 /* The same of any context; each that sleeps gets the wake-up. */
 bool sm_ring_take_any_sleeper(struct sm_ring_tx *tx);
 
+/* Whether a context sleeps, as of now. */
+bool sm_ring_any_sleeper(const struct sm_ring_tx *tx);
+
 static inline bool
 sm_ring_sleeps(struct sm_ring_tx *tx, uint32_t target)
 {
@@ -324,13 +363,13 @@ sm_ring_valid(const struct sm_ring_rx *rx, uint64_t word)
     return sm_ring_kind(word) - 1 < 3 && sm_ring_length(word) <= rx->longest;
 }
 
-/* Tells the producer what has been consumed; true if it sleeps and has to be
- * woken. */
+/* Counts what has been consumed, goes on in the first mapping, and tells the
+ * producer if it is time to; true if that sleeps and has to be woken. */
 bool sm_ring_report(struct sm_ring_rx *rx);
 
 /*
  * Goes on to the next record; advance also reports when that is due, true as
- * sm_ring_report. A later record may begin at any line of this one, so the word
+ * sm_ring_report. After skip the caller does so before it skips another one. A later record may begin at any line of this one, so the word
  * there is zeroed. The consumer does it: the lines are in its cache then, and it
  * polls them at no cost until the producer takes them back, one at a time. (Where
  * the producer zeroed the word after its record, a round trip took a third longer.)
@@ -343,21 +382,22 @@ sm_ring_skip(struct sm_ring_rx *rx, uint32_t length)
     unsigned char *next = line + size;
 
     atomic_store_explicit(sm_ring_word_of(line), 0, memory_order_relaxed);
-    if (size > SM_RING_LINE)
-        atomic_store_explicit(
-            sm_ring_word_of(line + SM_RING_LINE), 0, memory_order_relaxed);
-    for (line += (size_t) 2 * SM_RING_LINE; __builtin_expect(line < next, 0);
-         line += SM_RING_LINE)
-        atomic_store_explicit(sm_ring_word_of(line), 0, memory_order_relaxed);
-    rx->record = next >= rx->end ? next - rx->capacity : next;
-    rx->consumed += size;
+    if (size > SM_RING_LINE) {
+        line += SM_RING_LINE;
+        do {
+            atomic_store_explicit(
+                sm_ring_word_of(line), 0, memory_order_relaxed);
+            line += SM_RING_LINE;
+        } while (__builtin_expect(line < next, 0));
+    }
+    rx->record = next;
 }
 
 /* Whether it is time for sm_ring_report. */
 static inline bool
 sm_ring_report_due(const struct sm_ring_rx *rx)
 {
-    return __builtin_expect(rx->consumed >= rx->report_at, 0);
+    return __builtin_expect(rx->record >= rx->stop, 0);
 }
 
 static inline bool

@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "assist.h"
 #include "connect.h"
 #include "emulated_rma.h"
 #include "mapping.h"
@@ -269,9 +270,11 @@ TRANSFER(sm_get, SM_OP_GET)
 
 /* Does the next slice of an operation, on the connection that it began with. */
 static int32_t
-do_slice(na_plugin_class *cls, struct sm_op *op)
+do_slice(na_plugin_ctx *ctx, struct sm_op *op)
 {
     struct sm_target target = {.pidfd = -1, .memory_fd = -1};
+    na_plugin_class *cls = ctx->cls;
+    bool assisted = ctx->range.op == op;
     struct sm_conn *conn = op->to.conn;
     int32_t ret = NA_PLUGIN_OK;
 
@@ -281,12 +284,16 @@ do_slice(na_plugin_class *cls, struct sm_op *op)
             ret = NA_PLUGIN_E_HOSTUNREACH;
         else
             ret = hold(cls, conn, op, &target);
+        if (ret == NA_PLUGIN_OK && !assisted && target.pid != 0 &&
+            op->kind == SM_OP_GET)
+            assisted = sm_assist_begin(ctx, op, conn);
         tp_lock_drop(&conn->lock);
     }
     if (ret != NA_PLUGIN_OK)
         return ret;
-    ret = sm_move(
-        cls, &target, op, op->rma.length < SLICE ? op->rma.length : SLICE);
+    ret = assisted ? sm_assist_slice(ctx, &target)
+                   : sm_move(cls, &target, op,
+                         op->rma.length < SLICE ? op->rma.length : SLICE);
     release(&target, ret == NA_PLUGIN_OK);
     return ret;
 }
@@ -328,6 +335,26 @@ hand_over(na_plugin_ctx *ctx, struct sm_op *op)
     return same ? NA_PLUGIN_OK : NA_PLUGIN_E_AGAIN;
 }
 
+/* A slice of a get that the peer helps with has this result: AGAIN in its place as
+ * long as the get must not end, since the peer may be writing. [rma_lock] */
+static int32_t
+settle(na_plugin_ctx *ctx, struct sm_op *op, int32_t ret)
+{
+    struct sm_range *range = &ctx->range;
+
+    tp_lock_take(&ctx->lock);
+    if (op->stop != 0 && (ret == NA_PLUGIN_OK || ret == NA_PLUGIN_E_AGAIN))
+        ret = NA_PLUGIN_E_CANCELED;
+    tp_lock_drop(&ctx->lock);
+    if (ret == NA_PLUGIN_OK || ret == NA_PLUGIN_E_AGAIN || sm_assist_stop(ctx))
+        return ret;
+    if (ret != SM_MOVE_EMULATED) {
+        range->ending = true;
+        range->status = ret;
+    }
+    return NA_PLUGIN_E_AGAIN;
+}
+
 /* Works on the first operation of a context's queue. One whose connection is
  * not there yet goes to the end. [rma_lock] */
 static void
@@ -340,7 +367,10 @@ work(na_plugin_ctx *ctx)
     if (op == NULL)
         return;
 
-    int32_t ret = do_slice(ctx->cls, op);
+    int32_t ret = ctx->range.op == op && ctx->range.ending ? ctx->range.status
+                                                           : do_slice(ctx, op);
+    if (ctx->range.op == op)
+        ret = settle(ctx, op, ret);
     if (ret == SM_MOVE_EMULATED) {
         ret = hand_over(ctx, op);
         if (ret == NA_PLUGIN_OK)
@@ -351,7 +381,8 @@ work(na_plugin_ctx *ctx)
     ctx->rma_active = NULL;
     bool ended = ret != NA_PLUGIN_E_AGAIN &&
                  (ret != NA_PLUGIN_OK || op->rma.length == 0);
-    if (ended || op->stop != 0) {
+    bool stopped = op->stop != 0 && ctx->range.op != op;
+    if (ended || stopped) {
         end(ctx, op, ended ? ret : NA_PLUGIN_E_CANCELED);
     } else if (ret == NA_PLUGIN_E_AGAIN) {
         tp_list_remove(&ctx->rma, &op->recv.keyed.link);
@@ -413,7 +444,7 @@ sm_rma_withdraw(na_plugin_ctx *ctx, struct sm_op *op)
         tp_lock_drop(&ctx->lock);
         return sm_emulated_withdraw(ctx->cls, op);
     }
-    bool active = queued && ctx->rma_active == op;
+    bool active = queued && (ctx->rma_active == op || ctx->range.op == op);
     if (active) {
         op->stop = 1;
     } else if (queued) {
@@ -429,6 +460,8 @@ void
 sm_rma_abandon(na_plugin_ctx *ctx)
 {
     tp_lock_take(&ctx->rma_lock);
+    if (ctx->range.op != NULL)
+        sm_assist_abandon(ctx);
     tp_lock_take(&ctx->lock);
     while (tp_list_pop(&ctx->rma) != NULL)
         sm_pending_drop(ctx->cls);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "assist_owner.h"
 #include "conn.h"
 #include "deliver.h"
 #include "emulated_rma.h"
@@ -132,7 +133,7 @@ arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
     tp_lock_drop(&ctx->lock);
 
     uint64_t queue_ns = sm_queue_arm(cls);
-    busy = sm_emulated_arm(cls) || busy;
+    busy = sm_emulated_arm(cls) || sm_assist_pending(cls) || busy;
 
     /* the descriptor tells what the kernel has */
     if (!busy && !ring_waits(cls) && !sm_rma_pending(ctx) &&

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include "address.h"
+#include "assist.h"
+#include "assist_owner.h"
 #include "context.h"
 #include "deliver.h"
 #include "emulated_rma.h"
@@ -32,7 +34,8 @@ detach(na_plugin_class *cls, struct sm_conn *conn)
         sm_op_set(sm_op_of(link), SM_OP_READY);
     conn->state = SM_CONN_FREE;
     tp_count(&cls->counters.sent, conn->sent);
-    tp_count(&cls->counters.sent_bytes, conn->tx.produced);
+    tp_count(&cls->counters.sent_bytes, sm_ring_produced(&conn->tx));
+    sm_assist_lose(conn);
     sm_ring_close_tx(&conn->tx);
     tp_lock_drop(&conn->lock);
 
@@ -129,6 +132,7 @@ end(na_plugin_class *cls, struct sm_conn *conn)
     sm_conn_unpoll(cls, conn);
     struct tp_list queue = detach(cls, conn);
     sm_emulated_end(cls, conn, status);
+    sm_assist_drop(cls, conn);
     take_out(cls, conn);
     close_descriptors(cls, conn);
     sm_ring_close_rx(&conn->rx);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Loads the plugin as the core would, with a host that records what it is told,
- * and runs child processes connected by two pipes. */
+/* Loads the plugin as the core would, with a host that records its calls, and
+ * runs child processes connected by two pipes. */
 #include <dirent.h>
 #include <sched.h>
 #include <signal.h>

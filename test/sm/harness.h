@@ -57,7 +57,7 @@ struct node_options {
 /* The plugin whose path is in NA_SM_PLUGIN. */
 const na_plugin *load_plugin(void);
 
-/* Fills in a host that counts and records what it is told. */
+/* Fills in a host that counts and records its calls. */
 void node_host(struct node *node);
 
 /* Opens the plugin with these options. Returns open's result. */

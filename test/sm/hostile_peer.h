@@ -21,6 +21,9 @@
 #define RMA 3U
 #define SHARED_MAGIC 0x31417253U
 #define HELLO_EMULATES 0x2U /* flag: copies on request */
+#define HELLO_ASSISTS 0x4U  /* flag: copies ranges of large gets */
+#define CLAIM 256U          /* offsets of words in a control page */
+#define DECLINED 264U
 
 struct hello {
     uint32_t magic;
@@ -44,6 +47,7 @@ enum rma_verb {
     RMA_DATA = 3,
     RMA_DONE = 4,
     RMA_MAP = 5,
+    RMA_ASSIST = 6,
 };
 
 struct rma_record {

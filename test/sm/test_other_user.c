@@ -425,7 +425,8 @@ main(void)
     if (floods)
         tcase_add_test(cases, other_user_connected_leaks_no_descriptors);
     else
-        puts("skipped: leaves_no_descriptors: who receives a packet gets more "
+        puts("skipped: leaves_no_descriptors: the receiver of a packet gets "
+             "more "
              "descriptors than there is room for");
     if (geteuid() != 0) {
         puts("skipped: another user needs root, to become one");

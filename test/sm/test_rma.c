@@ -21,8 +21,8 @@ struct parcel {
     unsigned char bytes[BYTES];
 };
 
-/* A class in another process that exposes SPACE bytes, split as arg says, in
- * memory shared with this process. */
+/* A class in another process that exposes SPACE bytes, split by arg, in memory
+ * shared with this process. */
 struct shared {
     uint32_t segments;
     uint32_t access;

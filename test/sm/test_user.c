@@ -68,7 +68,7 @@ serve(const struct parent *parent)
 /* Sends to that process as another user and waits for its answer. Returns the
  * result, and the last line in the log. */
 static int32_t
-call(const struct other *other, const char *name, char said[512])
+call(const struct other *other, const char *name, char line[512])
 {
     static struct node node;
     struct child child = child_start(serve, other);
@@ -85,7 +85,7 @@ call(const struct other *other, const char *name, char said[512])
         op = post_expected(&node, buffer, sizeof(buffer), peer, 8);
         ret = await_op(&node, 0, op).status;
     }
-    snprintf(said, 512, "%s", node.last_line);
+    snprintf(line, 512, "%s", node.last_line);
     node_warnings(&node);
     send_line(child.out, "end");
     node.ops->addr_free(node.cls, peer);
@@ -98,20 +98,20 @@ call(const struct other *other, const char *name, char said[512])
 START_TEST(user_other_is_not_connected_to)
 {
     static const struct other other = {.name = "any/"};
-    char said[512];
+    char line[512];
 
-    ck_assert_int_eq(call(&other, NULL, said), NA_PLUGIN_E_PERMISSION);
-    ck_assert_ptr_nonnull(strstr(said, "belongs to user 65533"));
+    ck_assert_int_eq(call(&other, NULL, line), NA_PLUGIN_E_PERMISSION);
+    ck_assert_ptr_nonnull(strstr(line, "belongs to user 65533"));
 }
 END_TEST
 
 START_TEST(user_other_is_refused)
 {
     static const struct other other = {.sight = SIGHT_CALLER};
-    char said[512];
+    char line[512];
 
-    ck_assert_int_eq(call(&other, "any/", said), NA_PLUGIN_E_PERMISSION);
-    ck_assert_ptr_nonnull(strstr(said, "its own user only"));
+    ck_assert_int_eq(call(&other, "any/", line), NA_PLUGIN_E_PERMISSION);
+    ck_assert_ptr_nonnull(strstr(line, "its own user only"));
 }
 END_TEST
 
@@ -119,9 +119,9 @@ START_TEST(user_any_in_name_admits_others)
 {
     static const struct other other = {
         .name = "any/server", .sight = SIGHT_MESSAGE};
-    char said[512];
+    char line[512];
 
-    ck_assert_int_eq(call(&other, "any/client", said), NA_PLUGIN_OK);
+    ck_assert_int_eq(call(&other, "any/client", line), NA_PLUGIN_OK);
 }
 END_TEST
 
@@ -129,9 +129,9 @@ START_TEST(user_any_setting_admits_others)
 {
     static const struct other other = {
         .setting = "sm.any_user", .sight = SIGHT_MESSAGE};
-    char said[512];
+    char line[512];
 
-    ck_assert_int_eq(call(&other, "any/", said), NA_PLUGIN_OK);
+    ck_assert_int_eq(call(&other, "any/", line), NA_PLUGIN_OK);
 }
 END_TEST
 

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The reader's end of a range: asking, taking pieces from the front, and knowing
+ * when nothing can be written any more. */
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "assist.h"
+#include "emulated_rma.h"
+#include "registration.h"
+
+#define SLICE 4U /* pieces in one poll */
+#define ALONE                                                                  \
+    2U /* pieces after which an owner that took none is not expected */
+#define WAKE (4U << 20)    /* bytes for which the owner is woken */
+#define SETTLE_NS 50000    /* that a poll waits for the owner's last piece */
+#define GRACE_NS TP_SECOND /* after the connection has ended */
+#define CLAIM_TRIES 64U
+
+/* How far the owner has come, by the claim word. What an owner may not have
+ * written ends its help. [conn->lock] */
+static void
+learn(struct sm_range *range, uint64_t claim)
+{
+    uint32_t back = sm_range_back(claim);
+
+    if (sm_range_number(claim) == range->number &&
+        sm_range_front(claim) == range->front && back >= range->front &&
+        back <= range->back) {
+        range->back = back;
+        return;
+    }
+    range->back = range->front;
+    range->declined = true;
+}
+
+/* The owner takes no more pieces. [conn->lock] */
+static void
+shut(struct sm_range *range)
+{
+    struct sm_conn *conn = range->conn;
+
+    if (!range->open) /* or the connection has ended */
+        return;
+    /* acq_rel: pairs with the owner's claims */
+    learn(range, atomic_exchange_explicit(
+                     &conn->tx.control->claim, 0, memory_order_acq_rel));
+    range->open = false;
+}
+
+/* Whether the owner has declined, which it does after its last access.
+ * [conn->lock] */
+static bool
+declined(struct sm_range *range)
+{
+    struct sm_conn *conn = range->conn;
+
+    /* acquire: pairs with the release in decline */
+    if (!range->lost && !range->declined &&
+        atomic_load_explicit(
+            &conn->tx.control->declined, memory_order_acquire) == range->number)
+        range->declined = true;
+    if (range->declined) {
+        conn->unassisted = true;
+        shut(range);
+    }
+    return range->declined;
+}
+
+static bool
+copied(const struct sm_range *range, uint32_t piece)
+{
+    /* acquire: the mark is copied behind the piece */
+    return atomic_load_explicit(&range->marks[piece], memory_order_acquire) ==
+           sm_range_mark(range->number, piece);
+}
+
+/* Whether all pieces that the owner has taken are copied. */
+static bool
+settled(const struct sm_range *range)
+{
+    for (uint32_t i = range->back; i < range->pieces; i++)
+        if (!copied(range, i))
+            return false;
+    return true;
+}
+
+/* Where the operation's next bytes go, and how many there are in one segment. */
+static uint64_t
+destination(const struct sm_op *op, uint64_t *length_p)
+{
+    const na_plugin_segment *segment = op->rma.local->segments;
+    uint64_t offset = op->rma.local_offset;
+
+    for (; offset >= segment->length; segment++)
+        offset -= segment->length;
+    *length_p = segment->length - offset;
+    return (uintptr_t) segment->base + offset;
+}
+
+bool
+sm_assist_begin(na_plugin_ctx *ctx, struct sm_op *op, struct sm_conn *conn)
+{
+    struct sm_range *range = &ctx->range;
+    uint64_t length;
+    uint64_t to = destination(op, &length);
+
+    if (length > op->rma.length)
+        length = op->rma.length;
+    if (length > SM_RANGE_MOST)
+        length = SM_RANGE_MOST;
+    if (range->op != NULL || conn->range != NULL || !conn->assists ||
+        conn->unassisted || conn->process.pidfd < 0 ||
+        length < SM_ASSIST_LEAST ||
+        (op->rma.length < WAKE && sm_ring_any_sleeper(&conn->tx)))
+        return false;
+
+    uint32_t number =
+        ++conn->range_number != 0 ? conn->range_number : ++conn->range_number;
+    uint32_t pieces = sm_range_count((uint32_t) length);
+    const struct sm_range_place place = {to, (uintptr_t) range->marks};
+    const struct sm_rma_record record = {.verb = SM_RMA_ASSIST,
+        .reply_to = op->own_ctx,
+        .number = number,
+        .mem = op->rma.remote->mem.keyed.key,
+        .offset = op->rma.remote_offset,
+        .length = (uint32_t) length};
+
+    /* release: the owner reads it once it has the record */
+    atomic_store_explicit(&conn->tx.control->claim,
+        sm_range_claim(number, 0, pieces), memory_order_release);
+    if (!sm_emulated_send(
+            ctx->cls, conn, &record, &place, sizeof(place), op->peer_ctx)) {
+        atomic_store_explicit(
+            &conn->tx.control->claim, 0, memory_order_relaxed);
+        return false;
+    }
+    range->conn = conn;
+    range->number = number;
+    range->bytes = (uint32_t) length;
+    range->pieces = range->back = pieces;
+    range->front = 0;
+    range->open = true;
+    range->lost = range->declined = range->ending = false;
+    range->pidfd = -1;
+    conn->range = range;
+    tp_lock_take(&ctx->lock);
+    range->op = op;
+    tp_lock_drop(&ctx->lock);
+    return true;
+}
+
+/* Takes up to most pieces from the front; how many. More than one at a time only
+ * if the owner does not seem to come. [rma_lock] */
+static uint32_t
+take(struct sm_range *range, uint32_t most)
+{
+    struct sm_conn *conn = range->conn;
+    uint32_t count = 0;
+
+    tp_lock_take(&conn->lock);
+    if (declined(range) || !range->open) {
+        tp_lock_drop(&conn->lock);
+        return 0;
+    }
+    _Atomic uint64_t *word = &conn->tx.control->claim;
+    uint64_t claim = atomic_load_explicit(word, memory_order_relaxed);
+    for (uint32_t tries = 0; tries < CLAIM_TRIES; tries++) {
+        learn(range, claim);
+        uint32_t left = range->back - range->front;
+        bool alone = range->back == range->pieces && range->front >= ALONE;
+        count = alone && most < left ? most : left != 0 && !alone ? 1 : left;
+        if (count == 0 || atomic_compare_exchange_strong_explicit(word, &claim,
+                              sm_range_claim(range->number,
+                                  range->front + count, range->back),
+                              memory_order_acq_rel, memory_order_relaxed))
+            break;
+        count = 0;
+    }
+    range->front += count;
+    tp_lock_drop(&conn->lock);
+    return count;
+}
+
+/* Forgets the range. [rma_lock] */
+static void
+forget(na_plugin_ctx *ctx)
+{
+    struct sm_range *range = &ctx->range;
+
+    tp_lock_take(&range->conn->lock);
+    if (!range->lost)
+        range->conn->range = NULL;
+    tp_lock_drop(&range->conn->lock);
+    tp_lock_take(&ctx->lock);
+    range->op = NULL;
+    tp_lock_drop(&ctx->lock);
+    if (range->pidfd >= 0)
+        close(range->pidfd);
+    range->pidfd = -1;
+}
+
+/* All pieces are taken, or the owner takes no more: copies what it has left, if
+ * it has declined, and moves the operation past the rest. */
+static int32_t
+finish(na_plugin_ctx *ctx, const struct sm_target *target)
+{
+    struct sm_range *range = &ctx->range;
+    struct sm_op *op = range->op;
+    int32_t ret = NA_PLUGIN_OK;
+
+    tp_lock_take(&range->conn->lock);
+    shut(range);
+    bool quiet = range->declined || settled(range);
+    tp_lock_drop(&range->conn->lock);
+    if (!quiet) /* it has taken one more meanwhile */
+        return NA_PLUGIN_E_AGAIN;
+    for (uint32_t i = range->front; i < range->pieces; i++) {
+        uint32_t length = sm_range_length(range->bytes, i, 1);
+        if (!copied(range, i)) {
+            ret = sm_move(ctx->cls, target, op, length);
+            if (ret != NA_PLUGIN_OK)
+                return ret;
+        } else {
+            op->rma.local_offset += length;
+            op->rma.remote_offset += length;
+            op->rma.length -= length;
+            tp_count_shared(&ctx->cls->counters.get_bytes, length);
+        }
+    }
+    forget(ctx);
+    return NA_PLUGIN_OK;
+}
+
+int32_t
+sm_assist_slice(na_plugin_ctx *ctx, const struct sm_target *target)
+{
+    struct sm_range *range = &ctx->range;
+    uint32_t left = SLICE;
+    uint32_t count;
+
+    while (left != 0 && (count = take(range, left)) != 0) {
+        int32_t ret = sm_move(ctx->cls, target, range->op,
+            sm_range_length(range->bytes, range->front - count, count));
+        if (ret != NA_PLUGIN_OK)
+            return ret;
+        left -= count;
+    }
+    if (left == 0 && range->front < range->back)
+        return NA_PLUGIN_OK;
+
+    uint64_t until = tp_now() + SETTLE_NS;
+    bool done;
+    do {
+        tp_lock_take(&range->conn->lock);
+        done = declined(range) || settled(range);
+        tp_lock_drop(&range->conn->lock);
+    } while (!done && tp_now() < until);
+    return done ? finish(ctx, target) : NA_PLUGIN_E_AGAIN;
+}
+
+/* Whether the process that may be writing has ended, or has long ended the
+ * connection. [conn->lock] */
+static bool
+gone(const struct sm_range *range)
+{
+    int pidfd = range->lost ? range->pidfd : range->conn->process.pidfd;
+
+    if (pidfd >= 0 && sm_socket_process_ended(pidfd))
+        return true;
+    return range->lost && tp_now() - range->lost_ns > GRACE_NS;
+}
+
+bool
+sm_assist_stop(na_plugin_ctx *ctx)
+{
+    struct sm_range *range = &ctx->range;
+
+    tp_lock_take(&range->conn->lock);
+    shut(range);
+    bool quiet = declined(range) || settled(range) || gone(range);
+    tp_lock_drop(&range->conn->lock);
+    if (quiet)
+        forget(ctx);
+    return quiet;
+}
+
+void
+sm_assist_lose(struct sm_conn *conn)
+{
+    struct sm_range *range = conn->range;
+
+    if (range == NULL)
+        return;
+    shut(range);
+    conn->range = NULL;
+    range->lost = true;
+    range->lost_ns = tp_now();
+    range->pidfd = fcntl(conn->process.pidfd, F_DUPFD_CLOEXEC, 0);
+}
+
+void
+sm_assist_abandon(na_plugin_ctx *ctx)
+{
+    const struct timespec pause = {0, 50000};
+    uint64_t until = tp_now() + GRACE_NS;
+
+    while (!sm_assist_stop(ctx)) {
+        if (tp_now() > until) {
+            TP_LOG(ctx->cls->host, WARNING,
+                "a context ends while its peer may still copy a part of a get "
+                "to %p",
+                (void *) ctx->range.op->rma.local->segments[0].base);
+            forget(ctx);
+            return;
+        }
+        nanosleep(&pause, NULL);
+    }
+}

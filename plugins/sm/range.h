@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Ranges: large gets by two processors. The reader copies pieces from the front,
+ * and the owner of the memory, if it polls meanwhile, pieces from the back, both
+ * by the kernel. assist.c is the reader's end, assist_owner.c the owner's.
+ *
+ * The two meet in the claim word of the reader's ring (sm_ring_control.claim): a
+ * piece belongs to the side that has moved its end of the range past it. The
+ * owner writes into the reader's memory, as a network adapter would. So a get
+ * does not end, not even cancelled, while a piece that the owner has claimed may
+ * still be written: until the mark that the kernel copies behind the piece has
+ * arrived, or the owner has declined, or its process has ended.
+ */
+#ifndef SM_RANGE_H
+#define SM_RANGE_H
+
+#include <assert.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SM_RANGE_PIECE (256U << 10) /* bytes */
+#define SM_RANGE_PIECES 64U         /* of a get, or of a part of one */
+#define SM_RANGE_MOST ((uint64_t) SM_RANGE_PIECES * SM_RANGE_PIECE)
+
+struct sm_conn;
+struct sm_op;
+
+/* What the owner is asked, behind the record (verb SM_RMA_ASSIST), in which
+ * number is the range's, and mem, offset and length are its place at the owner.
+ * Both are addresses at the reader. */
+struct sm_range_place {
+    uint64_t to;    /* of the range's first byte */
+    uint64_t marks; /* of a word for each piece */
+};
+
+static_assert(sizeof(struct sm_range_place) == 16, "layout");
+
+/* At the reader: a range of a get of a context. Guarded by ctx->rma_lock; down to
+ * declined written under conn->lock as well, op under ctx->lock. */
+struct sm_range {
+    struct sm_op *op; /* NULL: there is none */
+    struct sm_conn *conn;
+    uint32_t number;
+    uint32_t bytes;
+    uint32_t pieces;
+    uint32_t front; /* pieces taken by the reader, */
+    uint32_t back;  /* and the first one taken by the owner */
+    bool open;      /* the owner may take more */
+    bool lost;      /* the connection has ended, at lost_ns; pidfd: of the */
+    bool declined;  /* the owner copies no more pieces */
+    int pidfd;      /* peer, or -1 */
+    uint64_t lost_ns;
+    bool ending;    /* the operation ends when nothing can be written: */
+    int32_t status; /* with this status */
+    alignas(64) _Atomic uint64_t marks[SM_RANGE_PIECES]; /* sm_range_mark */
+};
+
+/* At the owner: a range of its memory that a peer gets. [progress] */
+struct sm_range_task {
+    bool present;
+    bool busy;      /* a thread copies a piece */
+    uint32_t taken; /* pieces */
+    uint32_t number;
+    uint32_t bytes;
+    uint64_t mem; /* id of the registration */
+    uint64_t offset;
+    struct sm_range_place place;
+};
+
+/* The claim word: number of the range (upper half), pieces taken from the front,
+ * pieces not taken from the back (16 bits each). 0: no range is open. */
+static inline uint64_t
+sm_range_claim(uint32_t number, uint32_t front, uint32_t back)
+{
+    return (uint64_t) number << 32 | (uint64_t) front << 16 | back;
+}
+
+static inline uint32_t
+sm_range_number(uint64_t claim)
+{
+    return (uint32_t) (claim >> 32);
+}
+
+static inline uint32_t
+sm_range_front(uint64_t claim)
+{
+    return claim >> 16 & 0xFFFF;
+}
+
+static inline uint32_t
+sm_range_back(uint64_t claim)
+{
+    return claim & 0xFFFF;
+}
+
+static inline uint32_t
+sm_range_count(uint32_t bytes)
+{
+    return (bytes + SM_RANGE_PIECE - 1) / SM_RANGE_PIECE;
+}
+
+/* Bytes of so many pieces from number first on. */
+static inline uint32_t
+sm_range_length(uint32_t bytes, uint32_t first, uint32_t count)
+{
+    uint32_t at = first * SM_RANGE_PIECE;
+
+    return bytes - at < count * SM_RANGE_PIECE ? bytes - at
+                                               : count * SM_RANGE_PIECE;
+}
+
+/* What the kernel writes into the word of a piece once it has copied that. */
+static inline uint64_t
+sm_range_mark(uint32_t number, uint32_t piece)
+{
+    return (uint64_t) number << 32 | (piece + 1);
+}
+
+#endif /* SM_RANGE_H */

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Large gets of memory whose owner polls: both sides copy. The owner is another
+ * process, which may be stopped or killed, and the get may be cancelled: no byte
+ * is wrong, and none is written after the get has ended. */
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "harness.h"
+
+#define SPACE ((uint64_t) 20 << 20) /* more than a range */
+#define SEGMENTS 300U               /* of the owner's registration */
+#define PARCEL 8192U
+#define ROUNDS 24U
+#define PIECE ((uint64_t) 256 << 10)
+
+/* What the two processes share. */
+struct common {
+    char name[TEXT];
+    const char *setting;
+    uint64_t size;
+    unsigned char registration[PARCEL];
+    _Atomic uint64_t assisted; /* bytes, counted by the owner */
+    unsigned char space[SPACE];
+};
+
+static struct common *common;
+static struct child child;
+static struct node node;
+static na_plugin_addr *peer;
+static na_plugin_mem *remote;
+static na_plugin_mem *local;
+static unsigned char *memory;
+
+static unsigned char
+byte_at(uint64_t i)
+{
+    return (unsigned char) (i * 2654435761U >> 24);
+}
+
+static na_plugin_mem *
+expose(struct node *owner, unsigned char *base, uint32_t count)
+{
+    static na_plugin_segment segments[SEGMENTS];
+    const na_plugin_mem_info info = {
+        sizeof(na_plugin_mem_info), 0, segments, count, 3, 0, 0};
+    uint64_t length = SPACE / count;
+    na_plugin_mem *mem;
+
+    for (uint32_t i = 0; i < count; i++)
+        segments[i] = (na_plugin_segment){.base = base + i * length,
+            .length = i + 1 < count ? length : SPACE - i * length};
+    ck_assert_int_eq(
+        owner->ops->mem_register(owner->cls, &info, &mem), NA_PLUGIN_OK);
+    return mem;
+}
+
+static int
+owner(const struct parent *parent)
+{
+    const struct node_options options = {
+        .setting_key = "sm.assist", .setting_value = common->setting};
+    struct pollfd input = {.fd = parent->in, .events = POLLIN};
+
+    node_open(&node, common->setting != NULL ? &options : NULL);
+    na_plugin_mem *mem = expose(&node, common->space, SEGMENTS);
+    common->size = PARCEL;
+    ck_assert_int_eq(node.ops->mem_serialize(
+                         node.cls, mem, common->registration, &common->size),
+        NA_PLUGIN_OK);
+    self_string(&node, common->name);
+    send_line(parent->out, "ready");
+    while (poll(&input, 1, 0) == 0) {
+        for (int i = 0; i < 100; i++)
+            pump();
+        common->assisted = node_counter(&node, "assisted_bytes");
+    }
+    expect_line(parent->in, "end");
+    node.ops->mem_deregister(node.cls, mem);
+    node_close(&node);
+    return 0;
+}
+
+/* Starts the owner, and gets a first byte, so that the two are connected. */
+static void
+begin(const char *setting, uint32_t contexts)
+{
+    const struct node_options options = {.contexts = contexts};
+
+    common = mmap(NULL, sizeof(*common), PROT_READ | PROT_WRITE,
+        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(common, MAP_FAILED);
+    for (uint64_t i = 0; i < SPACE; i++)
+        common->space[i] = byte_at(i);
+    common->setting = setting;
+    child = child_start(owner, NULL);
+    expect_line(child.in, "ready");
+    node_open(&node, &options);
+    memory = malloc(SPACE);
+    ck_assert_ptr_nonnull(memory);
+    local = expose(&node, memory, 1);
+    ck_assert_int_eq(node.ops->mem_deserialize(
+                         node.cls, common->registration, common->size, &remote),
+        NA_PLUGIN_OK);
+    peer = lookup(&node, common->name);
+}
+
+static void
+end(void)
+{
+    node.ops->mem_remote_free(node.cls, remote);
+    node.ops->mem_deregister(node.cls, local);
+    node.ops->addr_free(node.cls, peer);
+    node_close(&node);
+    free(memory);
+    munmap(common, sizeof(*common));
+}
+
+static void
+end_with_owner(void)
+{
+    send_line(child.out, "end");
+    child_join(&child);
+    end();
+}
+
+/* Submits a get of length bytes; NULL: it has already ended. */
+static void *
+get(uint64_t to, uint64_t from, uint64_t length)
+{
+    void *op = op_new(&node);
+    int32_t ret = node.ops->get(
+        node.ctx[0], op, local, to, remote, from, length, peer, 0, 0);
+
+    if (ret == NA_PLUGIN_PENDING)
+        return op;
+    ck_assert_int_eq(ret, NA_PLUGIN_DONE);
+    free(op);
+    return NULL;
+}
+
+static int32_t
+finish(void *op)
+{
+    int32_t status = op != NULL ? await_op(&node, 0, op).status : NA_PLUGIN_OK;
+
+    free(op);
+    return status;
+}
+
+static void
+check(uint64_t to, uint64_t from, uint64_t length)
+{
+    ck_assert_mem_eq(memory + to, common->space + from, length);
+}
+
+/* Sleeps for up to so many microseconds. */
+static void
+linger(unsigned seed, unsigned most)
+{
+    const struct timespec time = {0, (long) (seed * 7919U % most) * 1000L};
+
+    nanosleep(&time, NULL);
+}
+
+START_TEST(assist_owner_that_polls_copies_a_part)
+{
+    static const uint64_t lengths[] = {PIECE + 1, 2 * PIECE - 1, 2 * PIECE,
+        2 * PIECE + 1, 5 * PIECE - 7, (4U << 20) + 3, (16U << 20) - 1,
+        (16U << 20) + 1, SPACE - 99};
+
+    begin(NULL, 1);
+    for (uint32_t round = 0; round < ROUNDS || common->assisted == 0; round++) {
+        uint64_t length = lengths[round % (sizeof(lengths) / sizeof(*lengths))];
+        uint64_t to = round % 97, from = round % 89;
+        memset(memory, 0, length + 99);
+        ck_assert_int_eq(finish(get(to, from, length)), NA_PLUGIN_OK);
+        check(to, from, length);
+        ck_assert_int_eq(memory[to + length], 0);
+    }
+    end_with_owner();
+}
+END_TEST
+
+START_TEST(assist_can_be_turned_off)
+{
+    begin("no", 1);
+    for (uint32_t round = 0; round < 4; round++) {
+        ck_assert_int_eq(finish(get(0, 0, SPACE)), NA_PLUGIN_OK);
+        check(0, 0, SPACE);
+    }
+    ck_assert_uint_eq(common->assisted, 0);
+    end_with_owner();
+}
+END_TEST
+
+/* Several at a time, of which one is helped with. */
+START_TEST(assist_of_gets_in_flight)
+{
+    enum { COUNT = 5 };
+    const uint64_t length = SPACE / COUNT - 11;
+    void *ops[COUNT];
+
+    begin(NULL, 1);
+    for (uint32_t round = 0; round < ROUNDS / 4; round++) {
+        memset(memory, 0, SPACE);
+        for (uint32_t i = 0; i < COUNT; i++)
+            ops[i] = get(i * length, (COUNT - 1 - i) * length, length);
+        for (uint32_t i = 0; i < COUNT; i++)
+            ck_assert_int_eq(finish(ops[i]), NA_PLUGIN_OK);
+        for (uint32_t i = 0; i < COUNT; i++)
+            check(i * length, (COUNT - 1 - i) * length, length);
+    }
+    end_with_owner();
+}
+END_TEST
+
+/* The reader does the rest; only a piece that the owner has begun waits for it. */
+START_TEST(assist_owner_that_is_stopped)
+{
+    begin(NULL, 1);
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        memset(memory, 0, SPACE);
+        void *op = get(0, 0, SPACE);
+        pump();
+        kill(child.pid, SIGSTOP);
+        for (uint32_t i = 0; i < 200; i++)
+            pump();
+        kill(child.pid, SIGCONT);
+        ck_assert_int_eq(finish(op), NA_PLUGIN_OK);
+        check(0, 0, SPACE);
+    }
+    end_with_owner();
+}
+END_TEST
+
+/* The operation has ended: what is in the memory stays. */
+static void
+expect_untouched(uint64_t length)
+{
+    memset(memory, 0x5A, length);
+    for (uint32_t i = 0; i < 100; i++) {
+        pump();
+        linger(i, 100);
+    }
+    ck_assert_uint_eq(memory[0], 0x5A);
+    ck_assert_int_eq(memcmp(memory, memory + 1, length - 1), 0);
+}
+
+START_TEST(assist_owner_that_is_killed)
+{
+    begin(NULL, 1);
+    ck_assert_int_eq(finish(get(0, 0, SPACE)), NA_PLUGIN_OK);
+    void *op = get(0, 0, SPACE);
+    for (int i = 0; i <= _i; i++)
+        pump();
+    child_kill(&child);
+    int32_t status = finish(op);
+    if (status == NA_PLUGIN_OK)
+        check(0, 0, SPACE);
+    else
+        ck_assert_int_eq(status, NA_PLUGIN_E_HOSTUNREACH);
+    expect_untouched(SPACE);
+    end();
+}
+END_TEST
+
+START_TEST(assist_of_a_get_that_is_cancelled)
+{
+    begin(NULL, 1);
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        void *op = get(0, 0, SPACE);
+        for (uint32_t i = 0; i < round % 4; i++)
+            pump();
+        node.ops->cancel(node.ctx[0], op);
+        int32_t status = finish(op);
+        ck_assert(status == NA_PLUGIN_OK || status == NA_PLUGIN_E_CANCELED);
+        if (round % 8 == 0)
+            expect_untouched(SPACE);
+    }
+    ck_assert_int_eq(finish(get(1, 2, SPACE - 2)), NA_PLUGIN_OK);
+    check(1, 2, SPACE - 2);
+    end_with_owner();
+}
+END_TEST
+
+/* A context, and then the class, end during a get. */
+START_TEST(assist_of_a_get_whose_context_is_destroyed)
+{
+    begin(NULL, 2);
+    void *op = op_new(&node);
+    ck_assert_int_eq(
+        node.ops->get(node.ctx[1], op, local, 0, remote, 0, SPACE, peer, 0, 0),
+        NA_PLUGIN_PENDING);
+    for (uint32_t i = 0; i < 5; i++)
+        pump();
+    node.ops->ctx_destroy(node.ctx[1]);
+    node.ctx[1] = NULL;
+    expect_untouched(SPACE);
+    free(op);
+    end_with_owner();
+}
+END_TEST
+
+int
+main(void)
+{
+    TCase *cases = tcase_create("cases");
+
+    if (!kernel_copies()) {
+        printf("skipped: processes may not access one another's memory\n");
+        return 77;
+    }
+    tcase_add_test(cases, assist_owner_that_polls_copies_a_part);
+    tcase_add_test(cases, assist_can_be_turned_off);
+    tcase_add_test(cases, assist_of_gets_in_flight);
+    tcase_add_test(cases, assist_owner_that_is_stopped);
+    tcase_add_loop_test(cases, assist_owner_that_is_killed, 0, 5);
+    tcase_add_test(cases, assist_of_a_get_that_is_cancelled);
+    tcase_add_test(cases, assist_of_a_get_whose_context_is_destroyed);
+    return run_cases("assist", (TCase *const[]){cases}, 1);
+}
