@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The core's addresses: a peer's class, by the name of its first endpoint; and what
- * an endpoint of this class knows of an endpoint of a peer. */
+/* The core's addresses: a peer's class, by the name of its first endpoint; and
+ * what an endpoint of this class stores about an endpoint of a peer. */
 #ifndef OFI_ADDRESS_H
 #define OFI_ADDRESS_H
 
@@ -60,7 +60,7 @@ struct ofi_peer {
     uint32_t pinged;     /* number of the last ping from it */
     bool here;           /* a class of this process */
     bool warned;         /* of that it may not be Talaria's */
-    bool told;           /* that it is not there, since it was heard */
+    bool absence_logged; /* reset by a message from it */
     bool suspect;        /* a probe failed, and nothing was heard of it since */
     int probe_fd;        /* its socket, -1 without */
     uint64_t probed_ns;  /* when the last look began whether anybody listens */

@@ -26,7 +26,7 @@ has_taken_all(struct ofi_endpoint *ep, struct ofi_peer *peer, bool rma)
 {
     if (!rma && peer->connected && peer->flying.head == NULL)
         return true;
-    /* the dead may hold a lock that sending to them takes */
+    /* a dead peer may hold a lock that sending to it takes */
     if (ofi_liveness_present(ep, peer) != NA_PLUGIN_OK)
         return true;
     if (peer->asked == 0)

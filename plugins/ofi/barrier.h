@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whether all peers have taken all that was handed over for them: they have
+/* Whether all peers have received everything submitted for them: they have
  * answered a ping behind it, or are dead. [lock] */
 #ifndef OFI_BARRIER_H
 #define OFI_BARRIER_H

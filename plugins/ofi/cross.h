@@ -20,8 +20,7 @@ struct ofi_cross_message {
 bool ofi_cross_append(
     struct ofi_endpoint *ep, const struct ofi_message *message);
 
-/* Removes the first that there is room for, NULL if there is none; frees it. [lock]
- */
+/* Removes the first that there is room for, or returns NULL; frees it. [lock] */
 struct ofi_cross_message *ofi_cross_take(struct ofi_endpoint *ep);
 void ofi_cross_free(struct ofi_endpoint *ep, struct ofi_cross_message *message);
 

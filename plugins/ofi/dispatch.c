@@ -39,8 +39,8 @@ read_name(const struct ofi_endpoint *ep, const unsigned char *bytes,
     return true;
 }
 
-/* The sender, where its or this endpoint is not the first one: bytes is where the name of its
- * endpoint stands. */
+/* The sender, where its or this endpoint is not the first one: bytes is where
+ * the name of its endpoint is. */
 static __attribute__((noinline)) bool
 read_part(struct ofi_endpoint *ep, const unsigned char *bytes,
     const struct ofi_name *name, struct ofi_message *message)

@@ -43,7 +43,7 @@ write_header(struct ofi_endpoint *ep)
     ep->header_length = ofi_header_length(name->length, end->length);
 }
 
-/* The class's own address, and the header that says it. */
+/* The class's own address, and the header that contains it. */
 static int32_t
 introduce(struct ofi_endpoint *ep)
 {

@@ -7,7 +7,7 @@
 
 #include "ofi.h"
 
-/* Its lock comes before those of the endpoints in it. */
+/* Its lock is taken before those of the endpoints in it. */
 struct ofi_endpoints {
     pthread_mutex_t lock;
     struct ofi_endpoint *first; /* by endpoint.next */

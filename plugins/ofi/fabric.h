@@ -25,15 +25,15 @@ int32_t ofi_fabric_register(struct ofi_endpoint *ep, void *memory,
     size_t length, uint64_t access, struct fid_mr **mr_p);
 
 /* Registers what the attributes describe, with a random key of as many bits as
- * the provider takes, unless the provider chooses it: whoever knows a key can use
- * it, as providers check nothing else of a peer. Binds it to the target of puts and
- * gets if the provider wants that. What libfabric returns. Any thread that may
- * register. */
+ * the provider takes, unless the provider chooses it: anyone with a key can use
+ * it, as providers check nothing else of a peer. Binds it to the target of puts
+ * and gets if the provider requires that. Returns libfabric's result. Any
+ * thread that may register. */
 int ofi_fabric_register_attr(
     struct ofi_endpoint *ep, struct fi_mr_attr *attr, struct fid_mr **mr_p);
 
-/* Whether there is nothing to read, so that the descriptor tells of whatever
- * comes. [lock] */
+/* Whether there is nothing to read, so that the descriptor becomes readable for
+ * the next completion. [lock] */
 bool ofi_waitset_try(struct ofi_endpoint *ep);
 
 #endif /* OFI_FABRIC_H */

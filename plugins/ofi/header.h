@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What stands before each message on the wire; little-endian. */
+/* The header of each message on the wire; little-endian. */
 #ifndef OFI_HEADER_H
 #define OFI_HEADER_H
 
@@ -29,7 +29,7 @@
 enum ofi_header_kind {
     OFI_HEADER_UNEXPECTED = 1,
     OFI_HEADER_EXPECTED,
-    OFI_HEADER_PING, /* wants a pong, with its tag */
+    OFI_HEADER_PING, /* asks for a pong with its tag */
     OFI_HEADER_PONG,
     OFI_HEADER_FLUSH,    /* means nothing: what was sent before it is out */
     OFI_HEADER_ENDPOINT, /* context number tag has an endpoint of this name */
@@ -101,7 +101,7 @@ struct ofi_message {
     const unsigned char *data;
     uint32_t length;
     uint32_t before;   /* bytes of the header before data */
-    struct ofi_rx *rx; /* where it lies, NULL: to oneself, or passed on */
+    struct ofi_rx *rx; /* its buffer; NULL: sent to oneself, or forwarded */
 };
 
 #endif /* OFI_HEADER_H */

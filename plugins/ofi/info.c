@@ -98,8 +98,8 @@ keep_provider(struct fi_info *infos, const char *provider)
     return infos;
 }
 
-/* fi_getinfo for one provider, NULL: for all. its_keys: the provider may choose the
- * keys of registrations. The caller frees the list; NULL: there is none. */
+/* fi_getinfo for one provider, NULL: for all. its_keys: the provider may choose
+ * the keys of registrations. The caller frees the list; NULL: empty. */
 static struct fi_info *
 ask(const char *provider, const na_plugin_open_info *wanted, bool its_keys)
 {
@@ -124,7 +124,7 @@ query(const char *provider, const na_plugin_open_info *wanted)
     return infos != NULL ? infos : ask(provider, wanted, true);
 }
 
-/* The same, of all options that are offered; NULL: there is none. */
+/* The same, of all options that are offered; NULL: empty. */
 static struct fi_info *
 query_offered(const char *provider, const na_plugin_open_info *wanted)
 {
@@ -202,7 +202,7 @@ name_devices(const struct ofi_trait *trait, const struct fi_info *infos,
     }
 }
 
-/* What libfabric says of a provider that offers nothing of use. */
+/* The error for a provider that offers nothing usable. */
 enum presence {
     UNKNOWN, /* also one that found no device when it was loaded, and left */
     IDLE,    /* no endpoint at all */
@@ -217,7 +217,7 @@ static const char *const presences[] = {
          "messages and remote memory access"),
 };
 
-/* Whether a query of that kind says anything of a provider. */
+/* Whether a query of that kind finds a provider. */
 static bool
 is_told(const char *provider, uint64_t flags)
 {
@@ -318,7 +318,7 @@ choose_source(const na_plugin_host *host, const na_plugin_open_info *wanted,
 
     choice->info = ofi_library.dupinfo(best);
     if (choice->info == NULL) {
-        TP_LOG(host, ERROR, "no memory for what libfabric says");
+        TP_LOG(host, ERROR, "no memory for libfabric's list of providers");
         return NA_PLUGIN_E_NOMEM;
     }
     if (choice->trait->format == OFI_FORMAT_IP)

@@ -14,11 +14,11 @@ struct ofi_choice {
 };
 
 /* Chooses for a class. PROTONOSUPPORT, NODEV, ADDRNOTAVAIL, INVALID_ARG, NOMEM,
- * each with a line at level ERROR that says what there is instead. */
+ * each with a line at level ERROR that lists what is available. */
 int32_t ofi_info_choose(const na_plugin_host *host,
     const na_plugin_open_info *wanted, struct ofi_choice *choice);
 
-/* Whether a put's completion can say that the data has arrived. */
+/* Whether a put's completion can mean that the data has arrived. */
 bool ofi_info_has_delivery(const struct ofi_trait *trait);
 
 /* The plugin's info. */

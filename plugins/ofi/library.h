@@ -27,7 +27,7 @@
     } note = {4, sizeof(json), 0x407C0C0AU, "FDO", json}
 
 /* Loads a library and looks up functions, the last of which has no name. NULL:
- * *missing_p says why, until the next call. One thread at a time. */
+ * *missing_p is the reason, valid until the next call. One thread at a time. */
 struct ofi_symbol {
     const char *name;
     void *function_p;
@@ -64,7 +64,7 @@ void ofi_signals_restore(const struct ofi_signals *signals);
 /* A code for an error of libfabric's, which is positive. */
 int32_t ofi_error_code(int error);
 
-/* Whether it says that there is no way to the peer. */
+/* Whether the error means that the peer is unreachable. */
 bool ofi_error_is_loss(int error);
 
 #endif /* OFI_LIBRARY_H */

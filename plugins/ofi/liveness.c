@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Peers that fall silent, are lost and replaced. libfabric tells nothing of a
- * posted receive if its sender dies; so a peer that is waited for is pinged. */
+/* Peers that fall silent, are lost and replaced. libfabric does not end a
+ * posted receive if its sender dies; so a peer is pinged while a receive waits
+ * for it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,25 +22,55 @@
 #define STUCK_NS (3 * TP_SECOND) /* after which the likely cause is logged */
 #define PRESENT_NS (5 * TP_MS)   /* for which a peer of the node is there */
 
-/* Once, until the peer is heard again. That a process has ended is no error of
- * this side, nor is anything in shared memory. */
+/* That a process has ended is no error of this side; that none was ever heard at
+ * an address may be one. */
+static bool
+was_heard(const struct ofi_peer *peer)
+{
+    return peer->number != 0 || peer->forgotten != 0 ||
+           atomic_load_explicit(&peer->addr->known, memory_order_relaxed);
+}
+
+/* The first message to a peer finds no listener, or no route. Once, until it is
+ * heard. */
 static void
-say_not_there(struct ofi_endpoint *ep, struct ofi_peer *peer, int error)
+log_unconnected(struct ofi_endpoint *ep, struct ofi_peer *peer, int error)
+{
+    bool refused = error == ECONNREFUSED;
+    char text[OFI_TEXT_MAX];
+
+    if (!refused && error != EHOSTUNREACH && error != ENETUNREACH)
+        return;
+    if (peer->absence_logged || peer->connected || was_heard(peer) ||
+        ep->cls->conduct.probe != OFI_PROBE_PORT)
+        return;
+    peer->absence_logged = true;
+    ofi_peer_print(peer, ep->cls->trait, text);
+    TP_LOG(ep->cls->host, ERROR, "ofi+%s://%s: %s", ep->cls->trait->scheme,
+        text,
+        refused ? "connection refused: no process listens at this address"
+                : strerror(error));
+}
+
+/* Once, until the peer is heard again. Nothing in shared memory is an error. */
+static void
+log_absence(struct ofi_endpoint *ep, struct ofi_peer *peer, int error)
 {
     char text[OFI_TEXT_MAX];
     uint64_t since = peer->stuck_ns != 0 ? peer->stuck_ns : peer->heard_ns;
 
-    if (peer->told || !ofi_peer_is_wanted(peer) || error == ECONNREFUSED ||
+    if (peer->absence_logged || !ofi_peer_is_wanted(peer) ||
         ep->cls->conduct.probe != OFI_PROBE_PORT)
         return;
-    peer->told = true;
+    peer->absence_logged = true;
     ofi_peer_print(peer, ep->cls->trait, text);
     if (error == ETIMEDOUT && since != 0)
         TP_LOG(ep->cls->host, ERROR,
             "ofi+%s://%s: no answer within %" PRIu64
             " s: its host is down, or a firewall drops packets "
             "(ofi.connect_timeout, ofi.host_timeout)",
-            ep->cls->trait->scheme, text, (tp_now() - since) / TP_SECOND);
+            ep->cls->trait->scheme, text,
+            (tp_now() - since + TP_SECOND / 2) / TP_SECOND);
     else
         TP_LOG(ep->cls->host, ERROR, "ofi+%s://%s: %s", ep->cls->trait->scheme,
             text, strerror(error));
@@ -51,7 +82,10 @@ not_there(struct ofi_endpoint *ep, struct ofi_peer *peer, int error)
 {
     if (error == 0)
         return;
-    say_not_there(ep, peer, error);
+    if (error != ECONNREFUSED)
+        log_absence(ep, peer, error);
+    else if (ofi_peer_is_wanted(peer))
+        log_unconnected(ep, peer, error);
     peer->suspect = true;
     ep->cls->upcalls->detour(ep, peer);
     ofi_liveness_lose(ep, peer, NA_PLUGIN_E_HOSTUNREACH, strerror(error));
@@ -70,17 +104,24 @@ ofi_liveness_probe(struct ofi_endpoint *ep, struct ofi_peer *peer, uint64_t now)
     probe(ep, peer, now, ep->cls->connect_ns);
 }
 
-/* libfabric puts what is for a process of the node into memory, which stays
- * after that process has ended. */
+/* Whether a process of the node exists at this moment. libfabric puts messages for
+ * it into memory, which stays after it has ended; and if it was killed while it
+ * held the lock of that memory, fi_send never returns. */
+static bool
+is_present(struct ofi_endpoint *ep, struct ofi_peer *peer, uint64_t now)
+{
+    peer->suspect = false;
+    ofi_liveness_probe(ep, peer, now);
+    return !peer->suspect;
+}
+
 int32_t
 ofi_liveness_look_present(struct ofi_endpoint *ep, struct ofi_peer *peer)
 {
     uint64_t now = tp_now();
     if (!peer->suspect && now - peer->probed_ns < PRESENT_NS)
         return NA_PLUGIN_OK;
-    peer->suspect = false;
-    ofi_liveness_probe(ep, peer, now);
-    return peer->suspect ? NA_PLUGIN_E_HOSTUNREACH : NA_PLUGIN_OK;
+    return is_present(ep, peer, now) ? NA_PLUGIN_OK : NA_PLUGIN_E_HOSTUNREACH;
 }
 
 bool
@@ -89,7 +130,7 @@ ofi_liveness_heard(
 {
     peer->heard = true;
     peer->suspect = false;
-    peer->told = false;
+    peer->absence_logged = false;
     peer->unanswered = 0;
     if (peer->number == number)
         return true;
@@ -114,7 +155,7 @@ ofi_liveness_heard(
 }
 
 static void
-say_lost(struct ofi_endpoint *ep, struct ofi_peer *peer, const char *why)
+log_loss(struct ofi_endpoint *ep, struct ofi_peer *peer, const char *why)
 {
     char text[OFI_TEXT_MAX];
 
@@ -130,7 +171,7 @@ ofi_liveness_lose(struct ofi_endpoint *ep, struct ofi_peer *peer,
     int32_t status, const char *why)
 {
     peer->stale = peer->context != 0;
-    say_lost(ep, peer, why);
+    log_loss(ep, peer, why);
     ep->cls->upcalls->end(ep, peer, status);
     peer->unanswered = 0;
     ofi_peer_unstick(ep, peer);
@@ -142,6 +183,7 @@ ofi_liveness_failed(struct ofi_endpoint *ep, struct ofi_peer *peer, int error)
     ep->counters.completion_errors++;
     if (!ofi_error_is_loss(error))
         return;
+    log_unconnected(ep, peer, error);
     ep->cls->upcalls->detour(ep, peer);
     ofi_liveness_lose(
         ep, peer, NA_PLUGIN_E_HOSTUNREACH, ofi_library.strerror(error));
@@ -219,10 +261,9 @@ look_silent(struct ofi_endpoint *ep, struct ofi_peer *peer, uint64_t now)
     peer->unanswered++;
     if (!must && is_probe_due(ep, peer, now))
         probe_silent(ep, peer, now);
-    if (peer->unanswered <= UNANSWERED_MAX || must || local)
+    if (local ? is_present(ep, peer, now)
+              : peer->unanswered <= UNANSWERED_MAX || must)
         ep->cls->upcalls->ping(ep, peer);
-    if (local)
-        ofi_liveness_probe(ep, peer, now);
 }
 
 static void
@@ -252,11 +293,12 @@ void
 ofi_liveness_retry(struct ofi_endpoint *ep)
 {
     struct tp_link *next = NULL;
+    bool local = ep->cls->conduct.probe == OFI_PROBE_LOCAL;
 
     for (struct tp_link *link = ep->active.head; link != NULL; link = next) {
         struct ofi_peer *peer = TP_OBJECT(link, struct ofi_peer, active);
         next = link->next;
-        if (peer->stuck_ns != 0)
+        if (peer->stuck_ns != 0 && (!local || is_present(ep, peer, tp_now())))
             ep->cls->upcalls->retry(ep, peer);
     }
 }

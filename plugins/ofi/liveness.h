@@ -6,7 +6,7 @@
 #include "header.h"
 #include "peer.h"
 
-/* What liveness, and what else lies below messages and transfers, makes of these
+/* What liveness, and other layers below messages and transfers, call in these
  * when it finds something out. */
 struct ofi_upcalls {
     /* Ends all that is pending to or from a peer. */

@@ -201,8 +201,8 @@ fill_multi(na_plugin_ctx *ctx, struct ofi_op *op, const void *data,
     return true;
 }
 
-/* Gives a message to the oldest receive. False: there is none, or no memory for
- * the event. */
+/* Gives a message to the oldest receive. False: no receive is posted, or no
+ * memory for the event. */
 static inline bool
 take_unexpected(na_plugin_ctx *ctx, const void *data, uint32_t length,
     uint32_t tag, na_plugin_addr *source)
@@ -490,7 +490,7 @@ ofi_match_fini(na_plugin_ctx *ctx)
     struct tp_list posted = {NULL, NULL};
     struct tp_link *link, *next;
 
-    tp_table_take_all(&ctx->match.posted, NULL, &posted);
+    tp_match_take_all(&ctx->match, NULL, &posted);
     while ((link = tp_list_pop(&posted)) != NULL)
         unlist(ofi_op_of(link));
     for (link = ep->held.head; link != NULL; link = next) {

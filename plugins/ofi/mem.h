@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registrations: of memory here, and of peers' memory as they described it. And,
- * where a provider cannot say that a put has arrived, the byte that is read back
- * behind it: of memory that each class has for that, as the put's own may not
- * permit it. */
+/* Registrations: of memory here, and of peers' memory as they described it.
+ * And, where a provider does not report that a put has arrived, the byte that
+ * is read back behind it: of memory that each class has for that, as the put's
+ * own may not permit it. */
 #ifndef OFI_MEM_H
 #define OFI_MEM_H
 
@@ -39,8 +39,8 @@ void ofi_mem_free(na_plugin_class *cls, na_plugin_mem *mem);
 /* Deregisters all that is left; how many. */
 uint32_t ofi_mem_fini(na_plugin_class *cls);
 
-/* The registration here that a description is of, and tells the truth about; NULL:
- * there is none. [memory_lock] */
+/* The registration of this class that a description names, if they agree; else
+ * NULL. [memory_lock] */
 const na_plugin_mem *ofi_mem_own(
     const na_plugin_class *cls, const na_plugin_mem *described);
 
@@ -56,7 +56,7 @@ ofi_mem_address(const na_plugin_mem *mem, uint32_t segment)
 int32_t ofi_readback_init(struct ofi_endpoint *ep);
 void ofi_readback_fini(struct ofi_endpoint *ep);
 
-/* Where a peer's byte goes, and its descriptor. */
+/* The destination of a peer's byte, and its descriptor. */
 void *ofi_readback_here(const struct ofi_endpoint *ep, void **desc_p);
 
 #endif /* OFI_MEM_H */

@@ -10,7 +10,7 @@
 #include "types.h"
 
 #define OFI_NAME_MAX 120U /* bytes of an endpoint's name */
-#define OFI_NAME_IPV4 6U  /* of one that stands for an IPv4 address */
+#define OFI_NAME_IPV4 6U  /* of a name that is an IPv4 address */
 #define OFI_RAW_MAX 136U  /* bytes of a name as libfabric has it */
 #define OFI_TEXT_MAX 320U /* of it as text, the zero included */
 
@@ -25,7 +25,7 @@ struct ofi_name {
 bool ofi_name_from_raw(const struct ofi_trait *trait, const void *raw,
     size_t length, struct ofi_name *name);
 
-/* The name of one end of a socket, as getsockname or getpeername says it. */
+/* The name of one end of a socket, from getsockname or getpeername. */
 bool ofi_name_of_socket(const struct ofi_trait *trait, int fd,
     int (*end)(int fd, struct sockaddr *address, socklen_t *length),
     struct ofi_name *name);
@@ -40,7 +40,7 @@ bool ofi_name_check(
 
 bool ofi_name_equal(const struct ofi_name *a, const struct ofi_name *b);
 
-/* Writes what stands behind "scheme://". */
+/* Writes the part after "scheme://". */
 void ofi_name_print(const struct ofi_trait *trait, const struct ofi_name *name,
     char text[OFI_TEXT_MAX]);
 

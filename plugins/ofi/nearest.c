@@ -27,7 +27,7 @@ same_text(const char *a, const char *b)
     return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
 }
 
-/* Whether it may stand for the other but for its place. */
+/* Whether they are alternatives that differ only in location. */
 static bool
 same_kind(const struct fi_info *a, const struct fi_info *b)
 {
@@ -48,7 +48,7 @@ same_kind(const struct fi_info *a, const struct fi_info *b)
            left->speed == right->speed && left->state == right->state;
 }
 
-/* Some providers say a card's name only: the kernel, where that is. */
+/* Some providers give a card's name only; its location is read from the kernel. */
 static bool
 find_by_name(const char *name, struct fi_pci_attr *at)
 {

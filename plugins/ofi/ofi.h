@@ -107,7 +107,7 @@ struct ofi_endpoint {
     unsigned char header[32 + 2 * OFI_NAME_MAX]; /* all of them begin so */
 
     struct tp_table peers;
-    struct ofi_peer *senders[OFI_SENDERS]; /* of them, who sent last: by the
+    struct ofi_peer *senders[OFI_SENDERS]; /* recent senders: by the
                                               lowest bits of the number of a
                                               class, NULL: none */
     struct tp_list by_age;                 /* the same, oldest first */

@@ -26,7 +26,7 @@ struct na_plugin_ctx {
     uint32_t attended;     /* the class's when it was last looked */
 };
 
-/* What an operation is, and where it stands. */
+/* The kind and the state of an operation. */
 enum ofi_kind {
     OFI_OP_NONE, /* zeroed memory */
     OFI_OP_RECV_UNEXPECTED,

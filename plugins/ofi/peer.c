@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of peers, and what libfabric knows of them. */
+/* The table of peers, and their entries in libfabric's address vector. */
 #include <stdlib.h>
 #include <string.h>
 

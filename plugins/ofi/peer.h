@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The peers of an endpoint, and what libfabric knows of them. All under the
- * endpoint's lock. */
+/* The peers of an endpoint, and their entries in libfabric's address vector.
+ * All under the endpoint's lock. */
 #ifndef OFI_PEER_H
 #define OFI_PEER_H
 

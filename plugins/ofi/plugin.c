@@ -24,7 +24,7 @@
 
 #define TIME_MAX (UINT64_C(1000000000) * TP_MS)
 
-/* What users may set; the README says more of each. */
+/* What users may set; details are in the README. */
 static const na_plugin_setting *const settings[] = {
     TP_SETTING(BYTES, 0, UINT64_C(1) << 40, "ofi.queue_size", "64M",
         "bytes of unexpected messages that a class queues"),

@@ -32,8 +32,8 @@ local_address(const struct ofi_name *name, struct sockaddr_storage *address)
     return (socklen_t) (offsetof(struct sockaddr_un, sun_path) + 1 + length);
 }
 
-/* Connecting to a local socket for datagrams says at once whether it is there,
- * and leaves nothing behind at it. */
+/* Connecting to a local datagram socket shows at once whether it exists, and
+ * has no effect on it. */
 static int
 kind_of(const struct ofi_endpoint *ep)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Liveness probes: a connection to where a peer must listen, closed again at once.
- * It tells in no time, and without the peer's doing, whether the process is
- * there. */
+/* Liveness probes: a connection to where a peer must listen, closed again at
+ * once. It shows at once, and without any action of the peer, whether the
+ * process exists. */
 #ifndef OFI_PROBE_H
 #define OFI_PROBE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One queue of completions serves the contexts of an endpoint; whoever polls, polls
- * for all of them. */
+/* One queue of completions serves the contexts of an endpoint; a poll of one
+ * polls for all of them. */
 #include <string.h>
 #include <sys/epoll.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of providers. README.md says which of them were tested where. */
+/* The table of providers. README.md lists which of them were tested, and where. */
 #include <string.h>
 
 #include <rdma/fabric.h>
@@ -47,10 +47,8 @@
         WAKING, .serial_mr = true                                              \
     }
 
-/*
- * RDM endpoints over TCP of their own are called net in libfabric 1.17 and tcp
- * since 1.18, and speak the same; those of the layer rxm speak another language.
- */
+/* RDM endpoints over TCP of their own are called net in libfabric 1.17 and tcp
+ * since 1.18, with the same wire protocol; the layer rxm has another one. */
 static const struct ofi_trait table[] = {
     {"tcp", "tcp", "tcp", OFI_FORMAT_IP, TCP_MULTI, PORT},
     {"tcp", "net", "tcp", OFI_FORMAT_IP, 0, PORT},

@@ -17,13 +17,13 @@ enum ofi_format {
 /* How it can be seen whether a peer is alive, without its cooperation. */
 enum ofi_probe {
     OFI_PROBE_NONE,
-    OFI_PROBE_PORT,  /* a TCP port stands for the endpoint */
+    OFI_PROBE_PORT,  /* the endpoint listens on a TCP port */
     OFI_PROBE_LOCAL, /* peers are processes of this node, and listen at a local
                         socket besides */
 };
 
-/* How a provider is treated: what its row of the table says, changed by the quirks
- * of the libfabric that is there (quirk.h). Constant once a class is open. */
+/* How a provider is treated: its row of the table, changed by the quirks of the
+ * libfabric that is there (quirk.h). Constant once a class is open. */
 struct ofi_conduct {
     enum ofi_probe probe;
     uint64_t features; /* NA_PLUGIN_FEATURE_* */
@@ -36,7 +36,7 @@ struct ofi_conduct {
     bool one_endpoint; /* for all contexts */
     bool must_answer;  /* a peer that answers no ping for long is lost */
     bool deliver_last; /* of a job, only the last put waits for its delivery */
-    int unreachable; /* what libfabric also says of hosts without a way, 0: none */
+    int unreachable; /* another error of libfabric for unreachable hosts, 0: none */
     uint64_t flush_flags; /* of the message that a class waits for at its end */
     uint64_t get_max;     /* bytes of a get at once */
     uint32_t rma_repeats; /* how often a job is begun again */
@@ -47,8 +47,9 @@ struct ofi_conduct {
 struct ofi_trait {
     const char *protocol; /* as in an info string */
     const char *provider; /* fabric_attr->prov_name; several forms of one
-                             protocol stand in order of preference */
-    const char *scheme;   /* of address strings: what speaks with each other */
+                             protocol are in order of preference */
+    const char
+        *scheme; /* of address strings, the same for compatible protocols */
     enum ofi_format format;
     uint32_t multi; /* the first libfabric whose FI_MULTI_RECV is sound and of
                        use, 0: none */
@@ -59,9 +60,9 @@ struct ofi_trait {
 #define OFI_PROTOCOLS 11U
 extern const char *const ofi_protocols[OFI_PROTOCOLS];
 
-/* The form number index of a protocol, NULL when there is none left. A protocol
- * that the table does not know is taken for a provider's name: *other is then
- * filled in, with protocol's memory, and returned. */
+/* The form number index of a protocol, NULL after the last one. A protocol that
+ * the table does not know is taken for a provider's name: *other is then filled
+ * in, with protocol's memory, and returned. */
 const struct ofi_trait *ofi_provider_form(
     const char *protocol, uint32_t index, struct ofi_trait *other);
 

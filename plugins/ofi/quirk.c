@@ -13,8 +13,8 @@ ofi_quirk_data(const struct ofi_endpoint *ep, const struct ofi_quirk *quirk)
     return NULL;
 }
 
-/* Defines a function that asks all quirks of a class, and says whether all, or
- * any, of those that have the hook say true. */
+/* Defines a function that calls the hook of all quirks of a class that have it,
+ * and returns whether all, or any, of them returned true. */
 #define ALL(hook, params, ...)                                                 \
     bool ofi_quirk_##hook params                                               \
     {                                                                          \

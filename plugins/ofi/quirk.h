@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Faults and peculiarities of providers, each in a file of its own in quirks/,
- * behind this table of hooks. The main path calls the functions below and knows
- * of no provider; each call asks the quirks of the class in the order of
+ * behind this table of hooks. The main path calls the functions below and names
+ * no provider; each calls the quirks of the class in the order of
  * quirks/table.c. When a libfabric without the fault is the oldest that is
  * supported, its file and its line in the table are deleted. */
 #ifndef OFI_QUIRK_H
@@ -56,7 +56,8 @@ struct ofi_quirk {
     bool (*defer_close)(
         struct ofi_endpoint *ep, struct fid_ep *fep, bool settled);
 
-    /* Before libfabric is told of a peer. False: it must not be. [lock] */
+    /* Before a peer is added to libfabric's address vector. False: it must not
+     * be added. [lock] */
     bool (*reach)(struct ofi_endpoint *ep, const struct ofi_peer *peer);
     /* A peer is lost with puts and gets under way. [lock] */
     void (*peer_lost)(struct ofi_endpoint *ep);

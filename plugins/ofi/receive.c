@@ -22,7 +22,8 @@ struct ofi_kept_slab {
     struct tp_kept kept[SLAB];
 };
 
-/* Which providers say too early that a buffer is released is in provider.c. */
+/* provider.c lists the providers that report too early that a buffer is
+ * released. */
 static bool
 choose_multi(struct ofi_endpoint *ep)
 {

@@ -33,15 +33,15 @@ ofi_reject_lost(struct ofi_endpoint *ep, uint64_t length)
 }
 
 /* A request of Mercury begins with this byte and the version of its protocol.
- * Over providers that do not tell the sender, its socket address stands before
- * them, and where a layer of libfabric's was below, its header of 64 bytes. */
+ * Over providers that do not report the sender, its socket address precedes
+ * them, and where a layer of libfabric was below, its header of 64 bytes. */
 #define MERCURY_BYTE 0xd7U
 #define MERCURY_VERSION_MAX 15U
 static const uint8_t mercury_places[] = {0, 16, 28, 32, 64, 80, 92, 96};
 
 #define SOURCE_MAX (INET_ADDRSTRLEN + 32U)
 
-/* The sender, as an IPv4 socket address before the place says it; "" without. */
+/* The sender, from an IPv4 socket address before the place; "" without. */
 static void
 source_before(const unsigned char *data, uint32_t place, char text[SOURCE_MAX])
 {
@@ -54,7 +54,7 @@ source_before(const unsigned char *data, uint32_t place, char text[SOURCE_MAX])
     memcpy(&address, data + place - sizeof(address), sizeof(address));
     if (address.sin_family == AF_INET && address.sin_port != 0 &&
         inet_ntop(AF_INET, &address.sin_addr, host, sizeof(host)) != NULL)
-        snprintf(text, SOURCE_MAX, ", which says it is %s:%u,", host,
+        snprintf(text, SOURCE_MAX, ", which claims to be %s:%u,", host,
             (unsigned) ntohs(address.sin_port));
 }
 

@@ -253,8 +253,8 @@ done(struct ofi_endpoint *ep, struct ofi_work *work,
     tp_list_append(&ep->spare_fragments, &fragment->link);
     /* Whether it is the peer that is lost, or this connection only. A ping that
      * fails at once ends all jobs of the peer that have nothing flying: not yet
-     * this one. Within a node a probe tells at once; a ping would wait for a lock
-     * that the dead may have held. */
+     * this one. Within a node a probe shows it at once; a ping would wait for a
+     * lock that a dead peer may hold. */
     if (error != 0 && job->op != NULL) {
         if (ep->cls->conduct.probe == OFI_PROBE_LOCAL)
             ofi_liveness_probe(ep, peer, tp_now());
@@ -273,7 +273,7 @@ done(struct ofi_endpoint *ep, struct ofi_work *work,
     if (job->op == NULL ? job->flying == 0 : !peer->serialized || error != 0)
         advance(ep, job);
     else if (job->op != NULL) {
-        /* its turn comes with the next retry */
+        /* the next retry submits it */
         peer->blocked = true;
         ofi_peer_stuck(ep, peer);
     }

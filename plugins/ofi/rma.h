@@ -23,7 +23,7 @@ void ofi_rma_retry(struct ofi_endpoint *ep, struct ofi_peer *peer);
 void ofi_rma_forget(
     struct ofi_endpoint *ep, struct ofi_fragment *fragment, int32_t status);
 
-/* A slice of what goes to oneself. */
+/* A slice of a transfer to oneself. */
 void ofi_rma_copy(struct ofi_endpoint *ep);
 
 /* Ends what has not begun; what has ends with its fragments. */

@@ -26,7 +26,7 @@ ofi_route_find(struct ofi_endpoint *ep, na_plugin_addr *addr, uint32_t context)
     return ofi_peer_get(ep, &addr->name, 0);
 }
 
-/* An endpoint that is not a class's first one has this name; so says the class
+/* Stores the name of an endpoint other than the first, as sent by the class
  * with this number. */
 static void
 set_name(struct ofi_endpoint *ep, struct ofi_peer *peer,
@@ -38,7 +38,7 @@ set_name(struct ofi_endpoint *ep, struct ofi_peer *peer,
         peer->stale = false;
         return;
     }
-    /* libfabric has something for the one before: it will be said again */
+    /* libfabric has messages for the previous one: the name will be sent again */
     if (peer->flying.head != NULL)
         return;
     if (peer->name != NULL) {

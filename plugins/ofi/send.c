@@ -47,7 +47,7 @@ end_op(struct ofi_tx *tx, int32_t status)
 /* What a class that closes waits for: that it has left, and with it all before
  * it. Its receiver may not poll for long. */
 static ssize_t
-hand_over_flush(struct ofi_endpoint *ep, struct ofi_tx *tx)
+submit_flush(struct ofi_endpoint *ep, struct ofi_tx *tx)
 {
     const struct iovec part = {tx->data, tx->length};
     const struct fi_msg message = {.msg_iov = &part,
@@ -68,14 +68,14 @@ cause_of(const struct ofi_endpoint *ep, int error)
                                                                : error;
 }
 
-/* Hands one to libfabric. */
+/* Submits one to libfabric. */
 static int
 submit(struct ofi_endpoint *ep, struct ofi_tx *tx)
 {
     struct ofi_peer *peer = tx->peer;
 
     ssize_t ret = tx->flush && ep->cls->conduct.flush_flags != 0
-                      ? hand_over_flush(ep, tx)
+                      ? submit_flush(ep, tx)
                       : fi_send(ep->fep, tx->data, tx->length, tx->desc,
                             peer->fi_addr, &tx->work.fi);
     if (ret != 0)
@@ -167,7 +167,7 @@ void
 ofi_send_ping(struct ofi_endpoint *ep, struct ofi_peer *peer)
 {
     if (peer->flying.head != NULL)
-        return; /* what is on its way will tell as much */
+        return; /* a ping on its way serves as well */
     if (send_control(ep, peer, OFI_HEADER_PING, ++ep->ping_number, NULL))
         ep->counters.pings++;
 }
@@ -216,7 +216,7 @@ inject(struct ofi_endpoint *ep, struct ofi_peer *peer,
         ep->fep, bytes, ep->header_length + length, peer->fi_addr);
 }
 
-/* One that is not injected: copied, and handed over or queued. */
+/* One that is not injected: copied, and submitted or queued. */
 static __attribute__((noinline)) int32_t
 post_copy(na_plugin_ctx *ctx, struct ofi_op *op, struct ofi_peer *peer,
     const struct ofi_header *header, const void *buffer, uint64_t length)
@@ -354,7 +354,7 @@ check_and_send(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
 SEND(ofi_send_unexpected, OFI_HEADER_UNEXPECTED, max_unexpected)
 SEND(ofi_send_expected, OFI_HEADER_EXPECTED, max_expected)
 
-/* libfabric is done with one; error as in a completion, 0 if there is none. */
+/* libfabric has completed one; error as in a completion, 0: success. */
 static void
 done(struct ofi_endpoint *ep, struct ofi_work *work,
     const struct fi_cq_data_entry *entry, int error)

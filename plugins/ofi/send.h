@@ -41,7 +41,7 @@ void ofi_send_lose(
 /* Ends an operation that libfabric does not have yet; one that it has stays. */
 void ofi_send_cancel(na_plugin_ctx *ctx, struct ofi_op *op);
 
-/* Drops what the context's operations have not handed over, and forgets the
+/* Drops what the context's operations have not submitted, and forgets the
  * operations. */
 void ofi_send_abandon(na_plugin_ctx *ctx);
 

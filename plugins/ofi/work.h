@@ -11,12 +11,12 @@
 #include "common/memory.h"
 #include "types.h"
 
-/* Takes a completion of what was handed to libfabric; error is positive, or 0.
+/* Takes a completion of work submitted to libfabric; error is positive, or 0.
  * [lock] */
 typedef void ofi_work_done(struct ofi_endpoint *ep, struct ofi_work *work,
     const struct fi_cq_data_entry *entry, int error);
 
-/* What is handed to libfabric begins with this; completions lead back to it. */
+/* Work submitted to libfabric begins with this; completions point back to it. */
 struct ofi_work {
     struct fi_context2 fi; /* the provider's, and first */
     ofi_work_done *done;
@@ -41,7 +41,7 @@ struct ofi_tx {
     struct tp_link by_ctx; /* context.sends, while there is an operation */
     struct ofi_peer *peer; /* one reference */
     struct ofi_op *op;     /* NULL: none */
-    void *desc;            /* of libfabric, if it wants one */
+    void *desc;            /* of libfabric, if it requires one */
     struct ofi_pool *pool;
     uint32_t length;
     bool flush; /* counted in endpoint.flushes */
@@ -88,7 +88,7 @@ struct ofi_fragment {
         link; /* endpoint.spare_fragments or .orphans, context.flying */
     struct ofi_job *job;
     uint64_t serial;   /* grows */
-    bool at_once;      /* libfabric may do it while it is handed over */
+    bool at_once;      /* libfabric may complete it during submission */
     bool stale_target; /* its target was deregistered meanwhile */
 };
 

@@ -2,9 +2,13 @@
 /* Connections by their token, and what they report. One that ends before its
  * hello may be of another library, whose connections UCX carries too: the log
  * says so. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "common/system.h"
 #include "conn.h"
@@ -137,6 +141,62 @@ level_of_call(const struct ucx_conn *conn)
     return conn->told ? NA_PLUGIN_LOG_INFO : NA_PLUGIN_LOG_ERROR;
 }
 
+/* Before it is up: something waits for it, and was not cancelled. */
+static bool
+is_wanted(const struct ucx_conn *conn)
+{
+    return conn->queue.head != NULL || conn->rma.head != NULL ||
+           conn->rma_sent.head != NULL || conn->flying.head != NULL;
+}
+
+/* That a process has ended is no error of this side; that none was ever heard at
+ * an address may be one. */
+static int32_t
+level_of_first_call(const struct ucx_conn *conn)
+{
+    return conn->first && is_wanted(conn) ? level_of_call(conn)
+                                          : NA_PLUGIN_LOG_INFO;
+}
+
+/* What the kernel answers at once to a connection to an address: 0 or an errno
+ * value; EINPROGRESS: it is not of this machine, and there is a route. */
+static int
+try_address(const struct ucx_conn *conn)
+{
+    int error = 0;
+    int fd = socket(
+        conn->client.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return 0;
+    if (connect(fd, (const struct sockaddr *) &conn->client,
+            conn->client_length) != 0)
+        error = errno;
+    close(fd);
+    return error;
+}
+
+/* UCX has one code for a host without a route and for a peer that ends while it
+ * is being connected, which is no error of this side. */
+static void
+log_unreachable(struct ucx_conn *conn, const char *why)
+{
+    int error = conn->ours ? try_address(conn) : 0;
+
+    if (error == 0 || error == ECONNREFUSED)
+        TP_LOG(conn->cls->host, INFO,
+            "ucx+%s: its process has ended while it was connected (%s)",
+            conn->peer_name, why);
+    else if (error == EINPROGRESS)
+        tp_log(conn->cls->host, level_of_first_call(conn), __FILE__, __LINE__,
+            "ucx+%s: no route to host, or its process has ended while it was "
+            "connected (%s)",
+            conn->peer_name, why);
+    else
+        tp_log(conn->cls->host, level_of_call(conn), __FILE__, __LINE__,
+            "ucx+%s: cannot connect: %s", conn->peer_name, strerror(error));
+}
+
 static void
 log_end(struct ucx_conn *conn, const char *why)
 {
@@ -168,15 +228,13 @@ ucx_conn_lost(struct ucx_conn *conn, ucs_status_t status)
 
     if (!conn->failed && conn->state == UCX_CONN_CALLING &&
         status == UCS_ERR_NOT_CONNECTED)
-        TP_LOG(conn->cls->host, INFO,
-            "ucx+%s: connection refused: no listener at this address (%s)",
+        tp_log(conn->cls->host, level_of_first_call(conn), __FILE__, __LINE__,
+            "ucx+%s: connection refused: no process listens at this address "
+            "(%s)",
             conn->peer_name, why);
     else if (!conn->failed && conn->state == UCX_CONN_CALLING &&
              status == UCS_ERR_UNREACHABLE)
-        /* UCX says so, too, of a peer that ends while it is being connected */
-        TP_LOG(conn->cls->host, INFO,
-            "ucx+%s: no route to its host, or its process is ending (%s)",
-            conn->peer_name, why);
+        log_unreachable(conn, why);
     else if (!conn->failed && conn->state != UCX_CONN_CLOSED)
         log_end(conn, why);
     ucx_conn_fail(conn, ucx_conn_code(status));

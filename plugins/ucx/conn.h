@@ -42,6 +42,7 @@ struct ucx_conn {
     bool failed;        /* reported down */
     bool touched;       /* reported to have something to do */
     bool told;          /* the log says that calls to its address fail */
+    bool first;         /* ours: nobody was ever connected by its address */
     bool retiring;      /* nothing new is sent by it: there is a better one */
     uint8_t close_sent; /* enum ucx_close */
     bool close_heard;
@@ -50,7 +51,8 @@ struct ucx_conn {
     bool rma_native;     /* UCX has a lane for puts and gets */
     bool rma_reach; /* of all that is registered, not only of mapped memory */
     int32_t error;  /* failed: with what operations end */
-    struct sockaddr_storage client; /* who called */
+    struct sockaddr_storage client; /* who called, or is called by this class */
+    socklen_t client_length;        /* ours: bytes of that */
     struct ucx_peer *peer;          /* one reference; NULL before hello */
     na_plugin_addr *addr;           /* one reference; called, or how the peer is
                               reported; NULL: the peer called, no hello */

@@ -92,6 +92,9 @@ ucx_connect(
         return ucx_conn_code(status);
     ucx_addr_hold(addr);
     conn->addr = addr;
+    conn->client = addr->where;
+    conn->client_length = addr->where_length;
+    conn->first = !addr->known;
     conn->told = addr->told;
     addr->told = true;
     addr->call = conn;
@@ -170,6 +173,7 @@ ucx_connect_up(struct ucx_conn *conn)
     if (conn->addr->call == conn)
         conn->addr->call = NULL;
     conn->addr->told = false;
+    conn->addr->known = true;
     conn->state = UCX_CONN_UP;
     conn->deadline_ns = UINT64_MAX;
     tp_count(&cls->counters.connects, 1);

@@ -26,6 +26,7 @@ struct na_plugin_addr {
     struct sockaddr_storage where;
     socklen_t where_length; /* 0: it cannot be called */
     bool told;              /* called without an answer since the last one */
+    bool known;             /* a peer was connected by this address */
     char name[UCX_NAME_MAX + 1]; /* "" if it has no string */
 };
 

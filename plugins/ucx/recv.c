@@ -161,7 +161,7 @@ ucx_recv_drop(na_plugin_class *cls, const void *owner, int32_t status)
         struct tp_list list = {NULL, NULL};
         if (cls->contexts[i] == NULL)
             continue;
-        tp_table_take_all(&cls->contexts[i]->match.posted, owner, &list);
+        tp_match_take_all(&cls->contexts[i]->match, owner, &list);
         ucx_op_finish_all(&list, status);
         tp_match_drop_owner(&cls->contexts[i]->match, owner);
     }
@@ -175,7 +175,7 @@ ucx_recv_rename(na_plugin_class *cls, const void *from, const void *to)
         struct tp_link *link;
         if (cls->contexts[i] == NULL)
             continue;
-        tp_table_take_all(&cls->contexts[i]->match.posted, from, &list);
+        tp_match_take_all(&cls->contexts[i]->match, from, &list);
         while ((link = tp_list_pop(&list)) != NULL) {
             tp_keyed_of(link)->owner = to;
             ucx_recv_post(ucx_op_of_link(link));

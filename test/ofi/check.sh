@@ -4,7 +4,8 @@
 # KEY=VALUE... Those options choose cases, and hold for everyday only: a soak
 # runs all of them, in their full counts, and with more time for each: over
 # tcp;ofi_rxm a get that is refused takes 0.13 s, since it is tried again, and
-# mem_flipped has hundreds of them. Skipped where the plugin refuses libfabric's
+# mem_flipped has hundreds of them. That limit is stretched like those of all
+# tests. Skipped where the plugin refuses libfabric's
 # shm.
 set -u
 talaria=$1
@@ -20,10 +21,11 @@ if [ "$transport" = shm ]; then
         ;;
     esac
 fi
+stretch=${CK_TIMEOUT_MULTIPLIER:-1}
 if [ "${TALARIA_TEST_SOAK-}" = 1 ]; then
-    exec "$talaria" check --limit=180 "$plugin" "$transport"
+    exec "$talaria" check "--limit=$((180 * stretch))" "$plugin" "$transport"
 fi
-options=
+options=--limit=$((60 * stretch))
 for choice; do
     options="$options --$choice"
 done

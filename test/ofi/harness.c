@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Loads the plugin as the core would, with a host that records what it is
- * told. */
+ * given. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ host_log(const na_plugin_host *host, int32_t level, const char *file,
         node->errors++;
         snprintf(node->last_error, sizeof(node->last_error), "%s", text);
     } else if (node->word != NULL && strstr(text, node->word) != NULL)
-        node->told = true;
+        node->matched = true;
     if (getenv("OFI_TEST_LOG") != NULL)
         fprintf(stderr, "[%d] %d %s:%u %s\n", (int) getpid(), level, file, line,
             text);

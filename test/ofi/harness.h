@@ -22,7 +22,7 @@ struct node {
     uint32_t left;   /* classes that were closed with leftovers */
     char last_error[LINE];
     const char *word;        /* or NULL */
-    bool told;               /* a line below that level contained the word */
+    bool matched;            /* a line below that level contained the word */
     const char *setting_key; /* one setting, or NULL */
     const char *setting_value;
 
@@ -67,8 +67,8 @@ void warm_up(void);
 /* Opens the plugin with these options. Returns open's result. */
 int32_t node_try(struct node *node, const struct node_options *options);
 
-/* Whether opening was refused with a message that says what to use instead: shm
- * of some versions of libfabric. Prints that cases are skipped. */
+/* Whether opening was refused with a message that names an alternative: shm of
+ * some versions of libfabric. Prints that cases are skipped. */
 bool is_shm_refusal(const struct node *node, int32_t code);
 bool is_refused(const struct node_options *options);
 
@@ -79,7 +79,7 @@ void node_close(struct node *node);
 /* A counter of the class's report. */
 uint64_t node_counter(struct node *node, const char *name);
 
-/* A text of it, "" if there is none of that name. */
+/* Its text of that name, "" without one. */
 const char *node_text(const struct node *node, const char *name);
 
 /* The class's own address as a string. */

@@ -18,7 +18,7 @@ fail() {
     failed=1
 }
 
-# refused WORDS: with what stands in the folder the open fails, and says so in
+# refused TEXT: with the folder's content the open fails, and logs that in
 # one line.
 refused() {
     LD_LIBRARY_PATH=$folder "$talaria" info ofi+tcp >"$folder/out" 2>&1 &&
@@ -26,7 +26,7 @@ refused() {
     grep -q 'NA_PROTONOSUPPORT' "$folder/out" || fail "$1: another code"
     [ "$(grep -c '\[error\]' "$folder/out")" -eq 1 ] ||
         fail "$1: not one line at level error"
-    grep -q "$1" "$folder/out" || fail "no word of: $1"
+    grep -q "$1" "$folder/out" || fail "not reported: $1"
     [ $failed -eq 0 ] || cat "$folder/out"
 }
 
@@ -42,7 +42,7 @@ fi
 FI_PROVIDER=shm "$talaria" info ofi+tcp >"$folder/out" 2>&1 &&
     fail 'it opens a provider that is not permitted'
 grep -q 'under FI_PROVIDER=shm; there are: shm$' "$folder/out" || {
-    fail 'no word of FI_PROVIDER'
+    fail 'FI_PROVIDER is not reported'
     cat "$folder/out"
 }
 # An interface without an address is one, but of no use.
@@ -52,13 +52,13 @@ if unshare -n ip link add bare type veth peer name other 2>/dev/null; then
         fail 'it opens at an interface without an address'
     grep -q 'NA_NODEV: device "bare" is not one that provider .* can use' \
         "$folder/out" || {
-        fail 'no word of an interface without an address'
+        fail 'an interface without an address is not reported'
         cat "$folder/out"
     }
 else
     echo 'not tried: an interface without an address'
 fi
-# Without hwloc it takes the first of several devices, and says so.
+# Without hwloc it uses the first of several devices, and logs that.
 if grep -q 'libhwloc\.so\.15' "$plugin"; then
     : >"$folder/libhwloc.so.15"
     LD_LIBRARY_PATH=$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} HG_LOG_LEVEL=info \
@@ -70,7 +70,7 @@ if grep -q 'libhwloc\.so\.15' "$plugin"; then
     else
         [ $opened -eq 0 ] || fail 'without hwloc it does not open'
         grep -q 'nearest is not known: .*libhwloc.so.15: file too short' \
-            "$folder/out" || fail 'no word of hwloc'
+            "$folder/out" || fail 'hwloc is not reported'
         grep -q '^device  *awkward-0000:02:00.0$' "$folder/out" ||
             fail 'without hwloc it takes another than the first'
         [ $failed -eq 0 ] || cat "$folder/out"

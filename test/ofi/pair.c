@@ -68,7 +68,8 @@ pair_await(struct pair *pair, struct node *whose, const void *op)
     for (;;) {
         if (poll_one(whose, &event) && event.op == op)
             return event;
-        ck_assert_msg(!poll_one(other, &stray), "an event of nobody's");
+        ck_assert_msg(
+            !poll_one(other, &stray), "an event without an operation");
         ck_assert_msg(now_ns() < end, "no end");
     }
 }
@@ -90,7 +91,7 @@ is_filled(const unsigned char *bytes, size_t length, uint32_t seed)
 }
 
 int32_t
-pair_answer(struct pair *pair, uint32_t length, bool comes)
+pair_answer(struct pair *pair, uint32_t length, bool arrives)
 {
     static unsigned char there[4096], here[4096];
     const na_plugin_ops *ops = pair->a.ops;
@@ -107,12 +108,12 @@ pair_answer(struct pair *pair, uint32_t length, bool comes)
     bool is_sent = sent.status == NA_PLUGIN_DONE, is_received = false;
     while (!is_sent || !is_received) {
         is_sent = is_sent || poll_one(&pair->b, &sent);
-        if (is_sent && !comes)
+        if (is_sent && !arrives)
             ops->cancel(pair->a.ctx, pair->a_op);
         is_received = is_received || poll_one(&pair->a, &received);
         ck_assert_msg(now_ns() < end, "no answer");
     }
-    if (comes) {
+    if (arrives) {
         ck_assert_int_eq(received.status, NA_PLUGIN_OK);
         ck_assert_uint_eq(received.length, length);
         ck_assert(is_filled(here, length, length));

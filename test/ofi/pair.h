@@ -44,7 +44,7 @@ bool is_filled(const unsigned char *bytes, size_t length, uint32_t seed);
 
 /* Sends one expected message from b to a. Returns the sender's status. Cancels
  * the receive of a message that does not arrive. */
-int32_t pair_answer(struct pair *pair, uint32_t length, bool comes);
+int32_t pair_answer(struct pair *pair, uint32_t length, bool arrives);
 
 /* Three segments, out of order. */
 struct memory {

@@ -20,7 +20,7 @@ fail() {
     failed=1
 }
 
-# Files that may name a provider as well, because what they say is for people.
+# Files that may name a provider as well, because they are documentation.
 # This list gets shorter only.
 allowed=''
 
@@ -100,7 +100,7 @@ without() {
         links "quirks_$name.c.o" "$@"
 }
 
-# control REASON COMMAND...: fails, and says so.
+# control REASON COMMAND...: fails, and logs that.
 control() {
     local reason=$1 output
     shift

@@ -237,7 +237,8 @@ START_TEST(context_destroyed_after_partial_gets)
         uint64_t spent = spent_ns();
         fixture.here.ops->ctx_destroy(ctx);
         spent = spent_ns() - spent;
-        ck_assert_msg(spent < SECOND / 2, "it waits for who does not poll");
+        ck_assert_msg(
+            spent < SECOND / 2, "it waits for a context that is not polled");
         free(op);
         memset(fixture.memory, 3, BYTES);
         for (uint32_t i = 0; i < 1000; i++) {

@@ -258,7 +258,7 @@ START_TEST(error_of_a_host_without_route_is_hostunreach)
     int32_t ret = node.ops->send_unexpected(
         node.ctx, op, message, sizeof(message), NULL, peer, 0, 1, 0);
     ck_assert_msg(
-        ret >= 0 || ret == NA_PLUGIN_E_HOSTUNREACH, "send said %d", ret);
+        ret >= 0 || ret == NA_PLUGIN_E_HOSTUNREACH, "send returned %d", ret);
     if (ret == NA_PLUGIN_PENDING) {
         uint64_t end = now_ns() + 10000000000;
         while (!poll_one(&node, &event))

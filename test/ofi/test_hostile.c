@@ -100,7 +100,7 @@ static const struct {
     uint32_t at;
     unsigned char byte;
     uint32_t length;
-} lies[] = {
+} forged[] = {
     {"of another version", 0, 2, TOLD_BYTES},
     {"of a class without a number", 8, 0, TOLD_BYTES},
     {"of the first context", 4, 0, TOLD_BYTES},
@@ -116,7 +116,7 @@ static const struct {
     {"from a endpoint with half a name", TOLD_LENGTH, 3, TOLD_BYTES + 8},
     {"from a endpoint whose name is beyond", TOLD_LENGTH, 200, TOLD_BYTES},
 };
-#define LIES (sizeof(lies) / sizeof(lies[0]))
+#define FORGED (sizeof(forged) / sizeof(forged[0]))
 
 /* A class with two contexts, and a hostile peer that is connected to it. */
 static void
@@ -134,14 +134,14 @@ START_TEST(hostile_endpoint_names_are_dropped_and_counted)
     struct node node;
 
     connect_raw(&raw, &node);
-    for (uint32_t i = 0; i < LIES; i++) {
+    for (uint32_t i = 0; i < FORGED; i++) {
         send_raw(bytes);
-        bytes[lies[i].at] = lies[i].byte;
-        raw_peer_send(&raw, &node, bytes, lies[i].length);
+        bytes[forged[i].at] = forged[i].byte;
+        raw_peer_send(&raw, &node, bytes, forged[i].length);
         for (uint64_t end = now_ns() + WAIT_NS;
              node_counter(&node, "malformed") < i + 1;) {
             ck_assert(!poll_one(&node, &event));
-            ck_assert_msg(now_ns() < end, "%s: not counted", lies[i].what);
+            ck_assert_msg(now_ns() < end, "%s: not counted", forged[i].what);
         }
     }
 
@@ -151,7 +151,7 @@ START_TEST(hostile_endpoint_names_are_dropped_and_counted)
     raw_peer_send(&raw, &node, bytes, TOLD_BYTES);
     for (uint64_t end = now_ns() + SECOND / 5; now_ns() < end;)
         ck_assert(!poll_one(&node, &event));
-    ck_assert_uint_eq(node_counter(&node, "malformed"), LIES);
+    ck_assert_uint_eq(node_counter(&node, "malformed"), FORGED);
     na_plugin_addr *liar = lookup(&node, "tcp://127.0.0.1:9");
     static const char message[300];
     void *op = op_new(&node);

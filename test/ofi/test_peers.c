@@ -229,7 +229,7 @@ free_port(void)
     return port;
 }
 
-/* Whether an error means that the server is gone. */
+/* Whether an error means that the server has ended. */
 static bool
 is_loss(int32_t status)
 {

@@ -367,7 +367,7 @@ START_TEST(multi_receives_refer_to_each_sender)
         pair_await(&pair, &pair.b, pair.b_op).status, NA_PLUGIN_E_CANCELED);
     ck_assert_int_eq(pair_answer(&pair, 300, true), NA_PLUGIN_OK);
     pair_close(&pair);
-    ck_assert_msg(!pair.b.told, "addresses were left");
+    ck_assert_msg(!pair.b.matched, "addresses were left");
 }
 END_TEST
 

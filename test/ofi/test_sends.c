@@ -56,7 +56,7 @@ poll_sends(struct pair *pair, struct sends *sends, int32_t status)
             sends->left--;
             return;
         }
-    ck_abort_msg("an event of nobody's, status %d", event.status);
+    ck_abort_msg("an event without an operation, status %d", event.status);
 }
 
 static void

@@ -455,8 +455,8 @@ is_read_without_owner(
     return ended;
 }
 
-/* The owner has unmapped it: reading fails at once, and libfabric does not say
- * which operation failed. */
+/* The owner has unmapped it: reading fails at once, and libfabric does not
+ * report which operation failed. */
 START_TEST(shm_get_of_unmapped_memory_ends)
 {
     struct pair pair;

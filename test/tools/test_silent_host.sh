@@ -71,11 +71,22 @@ silence "$here" 10.77.0.3
 ping -c 1 "$plugin+tcp://10.77.0.3:5000"
 ends_within 6 'error.*no answer within 2 s'
 
-# That a process has ended is no error of this side.
-export HG_LOG_LEVEL=info
+# A port without a listener, and networks without a route. Each cause is logged
+# once, however often it is called.
+said_once() {
+    [ "$(grep -c '\[error\]' "$folder/out")" -eq 1 ] ||
+        fail 'not one line of errors'
+}
 ping -c 1 "$plugin+tcp://10.77.0.2:1"
-ends_within 6 'info.*[Cc]onnection refused'
-unset HG_LOG_LEVEL
+ends_within 6 "error.*$plugin+tcp://10.77.0.2:1: connection refused"
+said_once
+ip -n "$here" route add unreachable 10.78.0.0/24 || exit 1
+ping -c 1 "$plugin+tcp://10.78.0.1:5000"
+ends_within 6 "error.*$plugin+tcp://10.78.0.1:5000: .*[Nn]o route to host"
+said_once
+ping -c 1 "$plugin+tcp://10.79.0.1:5000"
+ends_within 6 "error.*$plugin+tcp://10.79.0.1:5000: .*Network is unreachable"
+said_once
 
 (umask 077 && head -c 32 /dev/urandom >"$folder/token")
 mkdir "$folder/exported"

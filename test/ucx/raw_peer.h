@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A peer without the plugin, written against UCP: it calls a class or is called
- * by one, and sends whatever a test wants. */
+ * by one, and sends any bytes for a test. */
 #ifndef RAW_PEER_H
 #define RAW_PEER_H
 
@@ -14,7 +14,7 @@ struct raw_peer {
     ucp_worker_h worker;
     ucp_listener_h listener;
     ucp_ep_h ep;
-    bool gone; /* the other side has closed, or died */
+    bool gone; /* the other side has closed, or ended */
     struct ucx_hello hello;
     bool greeted;         /* hello was received */
     uint32_t messages;    /* received messages, hellos excluded */

@@ -41,7 +41,7 @@ host_log(const na_plugin_host *host, int32_t level, const char *file,
     if (level == NA_PLUGIN_LOG_ERROR)
         side->errors++;
     if (side->expected != NULL && strstr(text, side->expected) != NULL)
-        side->told++;
+        side->matched++;
     if (getenv("SIDE_VERBOSE") != NULL)
         fprintf(stderr, "%d: %s:%u: %s\n", (int) getpid(), file, line, text);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Helpers of the ucx plugin's tests: the loaded object, a class with one
- * context and a host that records what it is told, operations, processes. */
+ * context and a host that records its calls, operations, processes. */
 #ifndef SIDE_H
 #define SIDE_H
 
@@ -21,7 +21,7 @@ struct side {
     uint32_t errors;
     char last[512];       /* the last of these lines */
     const char *expected; /* part of a line of any level, or NULL */
-    uint32_t told;        /* lines that contained it */
+    uint32_t matched;     /* lines that contained it */
     const char *key;      /* one setting, or NULL */
     const char *value;
     const char *subnet; /* options of the next open */

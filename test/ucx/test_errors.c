@@ -128,7 +128,7 @@ START_TEST(open_accepts_each_form_of_host)
     /* a machine may have no /etc/hosts */
     if (forms[_i].host != NULL && strcmp(forms[_i].host, "localhost") == 0) {
         if (getaddrinfo(forms[_i].host, NULL, NULL, &found) != 0) {
-            puts("skipped: nobody here knows localhost");
+            puts("skipped: localhost is not resolved here");
             return;
         }
         freeaddrinfo(found);

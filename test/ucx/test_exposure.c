@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What UCX opens for a class, and to whom: TCP ports, and shared memory. */
+/* What UCX opens for a class, and who can reach it: TCP ports, and shared
+ * memory. */
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -133,7 +134,7 @@ START_TEST(exposure_of_a_loopback_class_spans_the_host)
     snprintf(name, sizeof(name), "%s://%s:1", protocols[_i], outer);
     na_plugin_addr *addr = side_lookup(&local, name);
     ck_assert_int_eq(echo_trip(&local, addr, 1), NA_PLUGIN_E_HOSTUNREACH);
-    ck_assert_uint_ge(local.told, 1);
+    ck_assert_uint_ge(local.matched, 1);
     local.ops->addr_free(local.cls, addr);
     side_close(&local);
 }
@@ -146,9 +147,9 @@ warnings_of(const char *host, uint32_t flags, const char *value)
         .key = "ucx.trusted_network", .value = value, .expected = "firewall"};
 
     side_open(&side, protocols[0], host, 0, flags);
-    ck_assert_uint_eq(side.warnings, side.told);
+    ck_assert_uint_eq(side.warnings, side.matched);
     side_close(&side);
-    return side.told;
+    return side.matched;
 }
 
 START_TEST(exposure_to_other_hosts_is_warned_about_once)

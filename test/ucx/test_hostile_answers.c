@@ -57,8 +57,10 @@ static const struct answer {
     uint32_t before; /* LONG: valid bytes before it */
 } answers[] = {
     {"a sound answer", NA_PLUGIN_OK, UCX_DATA, 0, ASKED, ASKED, 0},
-    {"less than it says", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DATA, 0, ASKED, 9, 0},
-    {"more than it says", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DATA, 0, 9, ASKED, 0},
+    {"less than announced", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DATA, 0, ASKED, 9,
+        0},
+    {"more than announced", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DATA, 0, 9, ASKED,
+        0},
     {"nothing", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DATA, 0, ASKED, 0, 0},
     {"more than was asked for", NA_PLUGIN_E_PROTOCOL_ERROR, UCX_DATA, 0,
         ASKED + 1, ASKED + 1, 0},

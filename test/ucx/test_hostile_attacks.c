@@ -52,7 +52,7 @@ START_TEST(hostile_replays_are_counted)
 }
 END_TEST
 
-/* Only a token tells peers' messages apart: no bit of it may be predictable. */
+/* Only a token distinguishes peers' messages: no bit of it may be predictable. */
 START_TEST(tokens_are_random_in_every_bit)
 {
     struct fixture fixture;
@@ -80,7 +80,7 @@ START_TEST(hostile_floods_end_the_connection)
     const struct message message = {
         "a flood", STRAYED, UCX_UNEXPECTED, .tag = 8, .data = 200};
     const struct message lone = {
-        "for nobody", STRAYED, UCX_EXPECTED, .tag = 8, .data = 1024};
+        "for no receive", STRAYED, UCX_EXPECTED, .tag = 8, .data = 1024};
     struct fixture fixture;
     uint32_t got = 0;
 
@@ -115,8 +115,8 @@ START_TEST(hostile_floods_end_the_connection)
     for (uint32_t i = 0; i < 1000; i++)
         fixture_send(&fixture, &lone, fixture.raw.hello.token);
     fixture_await_counter(
-        &fixture, "expected_dropped", 1000 - 256, "for nobody");
-    fixture_trip(&fixture, "for nobody");
+        &fixture, "expected_dropped", 1000 - 256, "for no receive");
+    fixture_trip(&fixture, "for no receive");
     fixture_close(&fixture);
 }
 END_TEST

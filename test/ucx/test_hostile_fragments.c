@@ -189,7 +189,7 @@ START_TEST(hostile_gets_with_unread_answers_end_the_connection)
         if (now_ms() > until)
             ck_abort_msg("answers pile up without an end");
     }
-    fixture_trip(&fixture, "gets that nobody fetches");
+    fixture_trip(&fixture, "gets that are never answered");
     raw_peer_disconnect(&fixture.raw);
     for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++)
         if (UCS_PTR_IS_PTR(requests[i]))
@@ -200,7 +200,7 @@ START_TEST(hostile_gets_with_unread_answers_end_the_connection)
 END_TEST
 
 #define NEIGHBOURS 8U /* registrations, in order of creation */
-#define SHOWN 4U      /* the one whose id the raw peer knows */
+#define SHOWN 4U      /* the one whose id the raw peer has */
 
 /* Registrations with ids unknown to the raw peer, around a readable one. */
 struct registrations {
@@ -266,7 +266,7 @@ guess(struct fixture *fixture, const struct registrations *all, uint64_t number,
     }
 }
 
-/* The id of one registration says nothing about others. */
+/* The id of one registration has no information about others. */
 START_TEST(hostile_fragments_with_a_guessed_id_are_refused)
 {
     static struct registrations all;

@@ -21,7 +21,7 @@ static const struct wrong_hello wrong_hellos[] = {
     {"empty", 0, 0, 0, 1},
     {"a byte too short", 0, 0, 0, sizeof(struct ucx_hello) - 1},
     {"no magic", IN_HELLO(magic), 1, WIDTH(magic), 0},
-    {"says it is short", IN_HELLO(bytes), 175, WIDTH(bytes), 0},
+    {"a short length field", IN_HELLO(bytes), 175, WIDTH(bytes), 0},
     {"no number", IN_HELLO(number), 0, WIDTH(number), 0},
     {"no token", IN_HELLO(token), 0, WIDTH(token), 0},
     {"no window", IN_HELLO(window), 0, WIDTH(window), 0},
@@ -44,7 +44,7 @@ START_TEST(hostile_hellos_are_counted_and_end_the_connection)
         size_t length = sizeof(hello);
         if (i == sizeof(wrong_hellos) / sizeof(wrong_hellos[0])) {
             memset(hello.name, 'x', sizeof(hello.name));
-            /* and not for what lies behind it */
+            /* and not for the bytes behind it */
             fixture.victim.expected = "its hello is malformed";
         } else {
             what = wrong->what;
@@ -62,7 +62,7 @@ START_TEST(hostile_hellos_are_counted_and_end_the_connection)
         fixture_trip(&fixture, what);
         raw_peer_disconnect(&fixture.raw);
     }
-    ck_assert_uint_eq(fixture.victim.told, 1);
+    ck_assert_uint_eq(fixture.victim.matched, 1);
     fixture_close(&fixture);
 }
 END_TEST

@@ -101,13 +101,13 @@ for protocol in tcp all; do
         fail "$protocol: bulk"
 done
 
-# The link goes: who is called then is not reached, in bounded time.
+# The link is removed: a call then fails, in bounded time.
 inside 1 ip link set ucx_a down
 for protocol in tcp all; do
     started=$SECONDS
     inside 2 env TALARIA_UCX_CONNECT_TIMEOUT=2s timeout -k 5 60 "$talaria" ping \
         --timeout 5 "${at[$protocol]}" >"$work/down.txt" 2>&1 &&
         fail "$protocol: an answer over a link that is down"
-    [ $((SECONDS - started)) -le 20 ] || fail "$protocol: told too late"
+    [ $((SECONDS - started)) -le 20 ] || fail "$protocol: failed too late"
 done
 echo 'ok'

@@ -88,7 +88,7 @@ swap(const struct end *end, const char *ours, char *theirs, size_t size)
     ck_assert_int_eq(read(end->in, theirs, size), (ssize_t) size);
 }
 
-/* Opens, publishes its name, and calls as soon as it knows the other's; closes
+/* Opens, publishes its name, and connects as soon as it has the other's; closes
  * when both have one connection only. */
 static void
 meet_once(const struct end *end, uint32_t round)

@@ -141,13 +141,13 @@ START_TEST(environment_is_overridden_by_the_info_string)
     setenv("UCX_TLS", "posix", 1);
     side_open(&side, "tcp", "127.0.0.1", 0, NA_PLUGIN_OPEN_LISTEN);
     unsetenv("UCX_TLS");
-    ck_assert_uint_eq(side.told, 1);
+    ck_assert_uint_eq(side.matched, 1);
     setenv("UCX_NET_DEVICES", "nodev0", 1);
     ck_assert_int_eq(
         side_try(&local, "tcp", "lo", "127.0.0.1", 0, NA_PLUGIN_OPEN_LISTEN),
         NA_PLUGIN_OK);
     unsetenv("UCX_NET_DEVICES");
-    ck_assert_uint_eq(local.told, 1);
+    ck_assert_uint_eq(local.matched, 1);
     side_close(&local);
     na_plugin_addr *addr = side_lookup(&side, name);
     ck_assert_int_eq(echo_trip(&side, addr, 1), NA_PLUGIN_OK);

@@ -188,7 +188,7 @@ START_TEST(credits_to_return_wake_a_sleeping_context)
             act_recv_any(&acts[count]);
         }
         woken = poll(&watch, 1, 0) == 1;
-        ck_assert_msg(woken || taken < kept, "nobody wakes up");
+        ck_assert_msg(woken || taken < kept, "no context wakes up");
         for (uint32_t i = 0; i < count; i++) {
             ck_assert_int_eq(act_await(&acts[i], NULL), NA_PLUGIN_OK);
             victim->ops->addr_free(victim->cls, acts[i].end.source);

@@ -4,9 +4,9 @@
 #
 #   test_sanitizer.sh CRASH
 #
-# CRASH is crash.c, built with it. The plugin stands in NA_UCX_PLUGIN.
+# CRASH is crash.c, built with it. NA_UCX_PLUGIN is the plugin's path.
 set -u
-unset LD_PRELOAD # AddressSanitizer wants to be the first library
+unset LD_PRELOAD # AddressSanitizer must be the first library
 text=$(ASAN_OPTIONS=handle_segv=1:detect_leaks=0 "$1" 2>&1)
 case $text in
 *AddressSanitizer:\ SEGV*)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections that have not said yet what they are: nothing in libfabric refers
- * to them when their listener is closed (1.17: tcpx_accept, and net's xnet_cm.c),
- * and they stay open. So accepted connections are noted before, and those that are
- * left are closed when libfabric has closed all that it had. */
+/* Connections that have not identified themselves yet: nothing in libfabric
+ * refers to them when their listener is closed (1.17: tcpx_accept, and net's
+ * xnet_cm.c), and they stay open. So accepted connections are noted before, and
+ * those that are left are closed when libfabric has closed all that it had. */
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>

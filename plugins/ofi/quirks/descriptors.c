@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* libfabric opens sockets without close-on-exec, and does not tell which. A child
- * with such a socket keeps a dead process's connections and ports alive. They are
- * known by their ends: a class's own port, or a peer's address. */
+/* libfabric opens sockets without close-on-exec, and does not report which. A
+ * child with such a socket keeps a dead process's connections and ports alive.
+ * They are known by their ends: a class's own port, or a peer's address. */
 #include <pthread.h>
 #include <string.h>
 #include <sys/socket.h>

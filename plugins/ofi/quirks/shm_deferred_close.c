@@ -85,7 +85,7 @@ work(struct ofi_endpoint *ep, bool rare)
     return deferred->endpoints != NULL;
 }
 
-/* Waits, for at most a second, until peers have taken all that was handed over. */
+/* Waits, for at most a second, until peers have received everything submitted. */
 static bool
 settle(struct ofi_endpoint *ep, bool rma)
 {

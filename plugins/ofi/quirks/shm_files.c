@@ -306,7 +306,7 @@ opened(struct ofi_endpoint *ep)
     return NA_PLUGIN_E_PROTONOSUPPORT;
 }
 
-/* libfabric will be told of a peer. */
+/* A peer will be added to libfabric's address vector. */
 static bool
 reach(struct ofi_endpoint *ep, const struct ofi_peer *peer)
 {
@@ -326,8 +326,8 @@ reach(struct ofi_endpoint *ep, const struct ofi_peer *peer)
 
 /* FILES OF DEAD PROCESSES */
 
-/* Whether it was marked by a process that was this one's neighbour, and all that
- * are its peers are gone. */
+/* Whether it was marked by a process of the same namespaces, and all its peers
+ * have ended. */
 static bool
 is_left(int fd, const struct stat *status, uint32_t process)
 {

@@ -59,9 +59,9 @@ reach(struct ofi_endpoint *ep, const struct ofi_peer *peer)
     return one == NULL;
 }
 
-/* Drops a class that is about to be closed. Its place among libfabric's addresses
- * is not given to another, who would get what is left of it. False: libfabric will
- * touch its memory. */
+/* Drops a class that is about to be closed. Its index in the address vector is
+ * not reused: another peer would get its remaining messages. False: libfabric
+ * will touch its memory. */
 static bool
 drop(struct ofi_endpoint *ep, const struct ofi_endpoint *leaving)
 {

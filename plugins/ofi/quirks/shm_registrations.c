@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which registrations are there. libfabric's shm drops a put or get that its owner
- * refuses, keeps its buffers, and reports no error. So nothing is handed to it
- * that would be refused: each class has a table of its registrations in memory that
- * its peers may read.
+/* Which registrations are there. libfabric's shm drops a put or get that its
+ * owner refuses, keeps its buffers, and reports no error. So nothing is
+ * submitted that would be refused: each class has a table of its registrations
+ * in memory that its peers may read.
  *
- * The table is an anonymous file, which goes with its process however that ends.
- * Peers find it among the owner's descriptors in /proc, by the name of the
- * owner's endpoint, which begins with the number of its process. */
+ * The table is an anonymous file, which the kernel frees however its process
+ * ends. Peers find it among the owner's descriptors in /proc, by the name of
+ * the owner's endpoint, which begins with the number of its process. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -337,7 +337,7 @@ seek(struct ofi_endpoint *ep, struct ofi_peer *peer)
     return shown->table;
 }
 
-/* True as well where it cannot be seen. */
+/* Also true where the table cannot be read. */
 static bool
 rma_permitted(struct ofi_endpoint *ep, struct ofi_peer *peer,
     const na_plugin_mem *described)

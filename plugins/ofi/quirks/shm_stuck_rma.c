@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Puts and gets that libfabric's shm will never end, or ends without a word of
- * which it was.
+/* Puts and gets that libfabric's shm never ends, or ends without naming the
+ * operation.
  *
- * shm 1.17 does a put or get at once, by process_vm_writev and process_vm_readv,
- * where it may, and tells of one that failed by an error without a context
- * (smr_rma_fast). Others wait for the owner's answer, in order for each endpoint
- * (smr_progress_resp): what the dead have not answered holds up all behind it. */
+ * shm 1.17 does a put or get at once, by process_vm_writev and
+ * process_vm_readv, where it may, and reports a failure by an error without a
+ * context (smr_rma_fast). Others wait for the owner's answer, in order for each
+ * endpoint (smr_progress_resp): operations that a dead owner has not answered
+ * block all that follow. */
 #include "../barrier.h"
 #include "../fabric.h"
 #include "../ofi.h"
@@ -65,9 +66,9 @@ first_of(const struct tp_list *list)
                               : NULL;
 }
 
-/* Its jobs end, or begin again. Peers who have not taken all of them, which is
- * what settled says, find puts in their queues that come once more, and nothing
- * of what they answer is looked at, since the first one has no answer. */
+/* Its jobs end, or begin again. With settled false, some peers have not
+ * processed all of them: their queues contain puts that are repeated now, and
+ * their answers are ignored, since the first operation has none. */
 static void
 replace(na_plugin_ctx *ctx, bool settled)
 {
@@ -94,7 +95,7 @@ has_lost(const struct tp_list *list)
     return false;
 }
 
-/* Replaces endpoints whose first fragment is for the dead. The number of the
+/* Replaces endpoints whose first fragment is for a dead peer. The number of the
  * newest one that is a first one, and of a stale target; 0: none. */
 static uint64_t
 replace_dead(struct ofi_endpoint *ep)
@@ -136,9 +137,9 @@ replace_doubtful(struct ofi_endpoint *ep)
     }
 }
 
-/* Ends those for the dead, and those that were refused: the endpoints that wait
- * for them are replaced. Whoever has answered a ping behind a fragment has answered
- * that, or dropped it. */
+/* Ends fragments for dead peers, and those that were refused: the endpoints
+ * that wait for them are replaced. A peer that has answered a ping sent after a
+ * fragment has answered the fragment too, or dropped it. */
 static bool
 work(struct ofi_endpoint *ep, bool rare)
 {

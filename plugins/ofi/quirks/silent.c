@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections on which nothing ever arrives. libfabric accepts whoever connects to
- * a TCP port, and waits for its first bytes without end: each holds a descriptor,
- * and when there are no more, no other peer is accepted. So those that say nothing
- * for ofi.silent_timeout are shut down; libfabric closes them then. The kernel
- * counts what has arrived on a connection, and when it was accepted: nothing is
- * remembered here from one look to the next. */
+/* Connections on which nothing ever arrives. libfabric accepts every connection
+ * to a TCP port, and waits for its first bytes without a limit: each holds a
+ * descriptor, and when there are no more, no other peer is accepted. So
+ * connections that send nothing for ofi.silent_timeout are shut down; libfabric
+ * closes them then. The kernel counts what has arrived on a connection, and
+ * when it was accepted: nothing is remembered here from one look to the next. */
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -6,9 +6,9 @@
 #include "../quirk.h"
 
 /* Its wait object works, although it fails the test of waitset.c. It does not
- * tell that a connection is lost: the first ping without an answer is a reason to
- * probe. A message ends when its receiver has polled, unless FI_INJECT_COMPLETE
- * says that it is enough for it to have left. */
+ * report a lost connection: the first ping without an answer causes a probe. A
+ * message ends when its receiver has polled, unless FI_INJECT_COMPLETE is set:
+ * then it ends when it is sent. */
 static void
 adjust(const struct ofi_trait *trait, struct ofi_conduct *conduct)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections of TCP: what the system says of them, and how a get is answered. */
+/* Connections of TCP: errors of the system, and how a get is answered. */
 #include <string.h>
 
 #include <rdma/fi_errno.h>
@@ -15,12 +15,12 @@ applies(const struct ofi_trait *trait, uint32_t version)
     return trait->conduct.probe == OFI_PROBE_PORT;
 }
 
-/* The system says EINVAL of a connection to another host from an address of the
- * loopback interface, as a class has where no other interface has a carrier. What
- * is sent has been checked.
+/* connect fails with EINVAL from an address of the loopback interface to
+ * another host. A class has such an address where no other interface has a
+ * carrier. What is sent has been checked.
  *
- * Without the layer rxm, whoever answers a get hands all of it to the system at
- * once, and does nothing else meanwhile: long ones are faster in parts. */
+ * Without the layer rxm, the owner answers a get with one write to the socket,
+ * and does nothing else meanwhile: long gets are faster in parts. */
 static void
 adjust(const struct ofi_trait *trait, struct ofi_conduct *conduct)
 {

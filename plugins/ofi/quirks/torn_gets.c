@@ -8,10 +8,10 @@
  * and what is in them is read to its end, before their endpoint is closed. That
  * needs nothing of a peer, which may be stopped.
  *
- * libfabric does not say which sockets are an endpoint's, and a class has other
- * connections to the same peers. The kernel says which descriptors are in an
- * epoll set: that of the class's queue has the sets of every endpoint, and those
- * of an endpoint its sockets.
+ * libfabric does not report which sockets are an endpoint's, and a class has
+ * other connections to the same peers. The kernel lists which descriptors are
+ * in an epoll set: that of the class's queue has the sets of every endpoint,
+ * and those of an endpoint its sockets.
  *
  * The provider net has all sockets in one set. There it takes the get that it
  * gave back twice for two free ones, and two later gets for one: so what is under

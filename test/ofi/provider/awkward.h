@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A provider of libfabric's over datagrams of AF_UNIX, as awkward as its
- * settings say, and strict about what its user owes. One lock for a domain. */
+ * settings select, and strict about its user's duties. One lock for a domain. */
 #ifndef AWKWARD_H
 #define AWKWARD_H
 
@@ -21,7 +21,7 @@
 #define MESSAGE_MAX 32768U
 #define RECEIVES_MAX 16U /* posted at an endpoint */
 
-/* The object that a fid stands in. */
+/* The object that contains a fid. */
 #define OBJECT(pointer, type, member)                                          \
     ((type *) (void *) ((char *) (pointer) -offsetof(type, member)))
 
@@ -35,8 +35,8 @@ struct settings {
     int inject;      /* FI_AWKWARD_INJECT: bytes */
     int no_delivery; /* FI_AWKWARD_NO_DELIVERY: no FI_DELIVERY_COMPLETE */
     int no_wait;     /* FI_AWKWARD_NO_WAIT: no wait objects */
-    int stuck_wait;  /* FI_AWKWARD_STUCK_WAIT: readable once and for ever */
-    int late_wait;   /* FI_AWKWARD_LATE_WAIT: refusals of fi_trywait
+    int stuck_wait; /* FI_AWKWARD_STUCK_WAIT: readable from the first time on */
+    int late_wait;  /* FI_AWKWARD_LATE_WAIT: refusals of fi_trywait
                         after each completion */
     int late_send;  /* FI_AWKWARD_LATE_SEND: reads of the queue before a send is
                         said to have ended */
@@ -182,8 +182,8 @@ extern struct fi_ops_rma awkward_rma_ops;
 
 /* Under the domain's lock, all of these. */
 
-/* Whether a local buffer may be used for what access says: only FI_MR_LOCAL
- * wants a descriptor. */
+/* Whether a local buffer may be used with this access: only FI_MR_LOCAL
+ * requires a descriptor. */
 bool awkward_mr_covers(const struct domain *domain, const void *desc,
     const void *buffer, size_t length, uint64_t access);
 

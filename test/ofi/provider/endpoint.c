@@ -63,7 +63,7 @@ ep_bind(struct fid *fid, struct fid *other, uint64_t flags)
     return 0;
 }
 
-/* Enabled: it has a name, and its queue shows what comes. */
+/* Enabled: it has a name, and its queue reports what arrives. */
 static int
 ep_control(struct fid *fid, int command, void *arg)
 {

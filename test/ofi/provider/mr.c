@@ -47,7 +47,7 @@ awkward_mr_find(const struct ep *ep, uint64_t key, uint64_t address,
     return (void *) (uintptr_t) (mr->base + offset);
 }
 
-/* Whether pages stand behind it. */
+/* Whether its pages are mapped. */
 static bool
 is_allocated(uint64_t base, uint64_t length)
 {

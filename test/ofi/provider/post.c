@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Submission: what is handed over to an endpoint, taken or refused. */
+/* Submission of work to an endpoint, accepted or refused. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "wire.h"
 
-/* Every submission is refused as often as the settings say. */
+/* Every submission is refused as often as the settings define. */
 static bool
 refuses(struct ep *ep)
 {
@@ -26,7 +26,8 @@ check_released(const struct ep *ep, const void *context)
         lent = lent ||
                ep->receives[(ep->first + i) % RECEIVES_MAX].context == context;
     if (lent) {
-        fputs(NAME ": somebody posts a buffer that is lent\n", stderr);
+        fputs(NAME ": a posted buffer is already in use by the provider\n",
+            stderr);
         abort();
     }
 }

@@ -172,7 +172,7 @@ struct fi_provider awkward_provider = {.version = FI_VERSION(1, 0),
     .fabric = fabric_open,
     .cleanup = cleanup};
 
-/* libfabric's headers declare it nowhere. */
+/* libfabric's headers do not declare it. */
 struct fi_provider *fi_prov_ini(void);
 
 FI_EXT_INI

@@ -20,7 +20,7 @@ awkward_mark(void *context)
         own->internal[i] = (void *) (uintptr_t) (MARK + i);
 }
 
-/* What was lent must come back as it was. */
+/* A context must be unchanged while the provider has it. */
 static void
 check_mark(const void *context)
 {
@@ -29,8 +29,8 @@ check_mark(const void *context)
     for (size_t i = 0; i < sizeof(own->internal) / sizeof(own->internal[0]);
          i++)
         if (own->internal[i] != (void *) (uintptr_t) (MARK + i)) {
-            fputs(
-                NAME ": somebody wrote into a context that is lent\n", stderr);
+            fputs(NAME ": a context was written to while the provider has it\n",
+                stderr);
             abort();
         }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The provider's settings, and what it says of itself to fi_getinfo. */
+/* The provider's settings, and what it returns to fi_getinfo. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What comes in at an endpoint: messages, puts and gets to serve, answers. */
+/* What arrives at an endpoint: messages, puts and gets to serve, answers. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
