@@ -114,7 +114,7 @@ info=na+sm
 # In front of the command, on both sides: nothing, or what becomes another user.
 as=()
 
-# A user who isn't root, if this is root. Fails where no such user may run the
+# A user other than root, if this is root. Fails where no such user may run the
 # command.
 become_ordinary() {
     [ "$(id -u)" -eq 0 ] || return 0
@@ -141,7 +141,7 @@ serve() {
         >"$work/serve_out" 2>>"$server_err" &
     server=$!
     if ! until_true 10 has_line 'address: ' "$work/serve_out"; then
-        fail "the server tells no address"
+        fail "the server prints no address"
         exit 1
     fi
     address=$(sed -n 's/^address: //p' "$work/serve_out")
@@ -159,7 +159,7 @@ serve_end() {
 
 # wait_code PID SECONDS: sets waited to the exit code of a child, or "never".
 wait_code() {
-    if until_true "$2" gone "$1"; then
+    if until_true "$2" has_ended "$1"; then
         wait "$1" 2>/dev/null
         waited=$?
     else
@@ -167,7 +167,7 @@ wait_code() {
     fi
 }
 
-gone() {
+has_ended() {
     local state
     state=$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" \
         2>/dev/null) || return 0

@@ -34,7 +34,7 @@ client_killed() {
 
 client_forgotten() { has_line 'talaria copy: client [0-9]*: ' "$server_err"; }
 
-# server_killed ARGUMENT...: a server likewise, and what its client is told.
+# server_killed ARGUMENT...: a server likewise, and its client's output.
 server_killed() {
     wrapper=("${tricked[@]}")
     serve

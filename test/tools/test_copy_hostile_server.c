@@ -22,15 +22,17 @@ static struct lie {
     uint8_t type;
     uint32_t more_bytes; /* more entries announced than in the page */
     uint32_t more_count;
-    unsigned int pages;   /* of the listing */
-    uint64_t size;        /* of each file */
-    copy_sum_t sum;       /* of each file */
-    unsigned int status;  /* of each read */
-    uint32_t nanos;       /* of each file's time */
-    uint32_t mode;        /* of each file, and of the folder */
-    const char *target;   /* of each link */
-    uint32_t stored;      /* files of which a store has a status */
-    uint8_t store_status; /* of each of them */
+    unsigned int pages;    /* of the listing */
+    uint64_t size;         /* of each file */
+    copy_sum_t sum;        /* of each file */
+    unsigned int status;   /* of each read */
+    uint32_t nanos;        /* of each file's time */
+    uint32_t mode;         /* of each file, and of the folder */
+    const char *target;    /* of each link */
+    uint32_t stored;       /* files of which a store has a status */
+    uint8_t store_status;  /* of each of them */
+    uint64_t have;         /* of each partial file */
+    unsigned int verified; /* status of each verify */
 } lie;
 
 static struct peer peer;
@@ -137,6 +139,13 @@ on_request(hg_handle_t handle)
         out.store.results.count = lie.stored;
         memset(out.store.results.status, lie.store_status,
             sizeof(out.store.results.status));
+        break;
+    case COPY_CREATE:
+        out.create.id = 9;
+        out.create.have = lie.have;
+        break;
+    case COPY_VERIFY:
+        out.status = lie.verified;
         break;
     case COPY_LINK_READ:
         copy_proto_path(&out.link.target, lie.target);
@@ -478,6 +487,37 @@ START_TEST(store_answer_invalid_fails)
 }
 END_TEST
 
+/* A server that claims to have more than there is; what it has not verified is
+ * sent, once. */
+START_TEST(partial_file_of_any_size_is_verified)
+{
+    char source[256];
+    FILE *stream;
+
+    snprintf(source, sizeof(source), "%s", peer_path("source"));
+    stream = fopen(source, "w");
+    ck_assert_ptr_nonnull(stream);
+    ck_assert_int_eq(ftruncate(fileno(stream), 2 * COPY_CHUNK_SIZE + 1), 0);
+    fclose(stream);
+    lie.have = UINT64_MAX;
+    lie.verified = COPY_CHECKSUM;
+    ck_assert_int_eq(
+        serve(peer_start("put", "--resume", source, address, (char *) NULL)),
+        0);
+    ck_assert_uint_eq(asked[COPY_VERIFY], 3);
+    ck_assert_uint_eq(asked[COPY_WRITE], 3);
+    lie.verified = 200;
+    ck_assert_int_eq(
+        serve(peer_start("put", "--resume", source, address, (char *) NULL)),
+        1);
+    ck_assert_uint_eq(asked[COPY_WRITE], 3);
+    lie.verified = COPY_OK;
+    ck_assert_int_eq(
+        serve(peer_start("put", source, address, (char *) NULL)), 0);
+    ck_assert_uint_eq(asked[COPY_WRITE], 6);
+}
+END_TEST
+
 START_TEST(list_with_control_bytes_escaped)
 {
     char text[256] = "";
@@ -517,6 +557,7 @@ copy_hostile_server_suite(void)
     tcase_add_test(tcase, mode_bits_of_privileges_are_removed);
     tcase_add_test(tcase, status_unknown_fails);
     tcase_add_test(tcase, store_answer_invalid_fails);
+    tcase_add_test(tcase, partial_file_of_any_size_is_verified);
     tcase_add_test(tcase, list_with_control_bytes_escaped);
     suite_add_tcase(suite, tcase);
     return suite;

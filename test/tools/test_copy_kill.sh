@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # talaria copy when a peer dies, stops or is interrupted: the other side ends
-# soon and says so, nothing half-copied is left, and the next peer is served.
+# soon with a message, nothing half-copied is left, and the next peer is served.
 #
 #   test_copy_kill.sh BUILD_DIR
 . "$(dirname "$0")/test_copy_common.sh"
 
 # So large that a transfer that has moved MIDDLE bytes is far from its end, and
-# sparse, so that nobody has to write it first.
+# sparse, so that it need not be written first.
 large=$((64 << 30))
 middle=$((64 << 20))
 client=
@@ -43,7 +43,7 @@ in_the_middle() {
     before=$(sed -n 's/^rchar: //p' "/proc/$1/io")
     until_true 60 has_read "$1" $((before + middle)) ||
         fail "$ran: never came to its middle"
-    gone "$client" && fail "$ran: was over before its middle"
+    has_ended "$client" && fail "$ran: was over before its middle"
 }
 
 # client_ends CODE: within five seconds.
@@ -56,12 +56,17 @@ client_ends() {
     fi
 }
 
+# One mistake, one message.
+one_line() {
+    [ "$(wc -l <"$err")" -eq 1 ] || fail "$ran: more than one line of errors"
+}
+
 # The server has dropped what a client had open, and logged so once.
 server_noticed() {
     until_true 5 none_unfinished "$server" "$exported" ||
         fail "$ran: the server keeps its unfinished upload"
     until_true 5 has_line 'talaria copy: client [0-9]*: ' "$server_err" ||
-        fail "$ran: the server does not say that its client is gone"
+        fail "$ran: the server does not log that its client has ended"
     [ "$(wc -l <"$server_err")" -eq 1 ] || fail "$ran: more than one line"
     : >"$server_err"
 }
@@ -122,7 +127,7 @@ test_client_interrupted() {
     out_has "put: 0 files"
     until_true 5 none_unfinished "$server" "$exported" ||
         fail "$ran: the server keeps its unfinished upload"
-    [ ! -s "$server_err" ] || fail "$ran: it did not say bye"
+    [ ! -s "$server_err" ] || fail "$ran: it did not close its session"
     still_serves small
 }
 
@@ -184,6 +189,7 @@ test_server_killed_in_put() {
     server_ends_in_the_middle -9
     err_has "lost the server"
     err_has "large: not copied"
+    one_line
     serve
     still_serves small
 }
@@ -194,8 +200,11 @@ test_server_killed_in_get() {
     in_the_middle "$server"
     server_ends_in_the_middle -9
     err_has "lost the server"
+    one_line
     [ ! -e "$work/got" ] || fail "$ran: its target is there"
     copy 1 ls "$address"
+    err_has "talaria copy: $address: connection refused"
+    one_line
     rm "$exported/large"
     serve
     still_serves small
@@ -216,7 +225,7 @@ test_server_stopped() {
     kill -STOP "$server"
     start_client put "$work/medium" "$address"
     sleep 3
-    gone "$client" && fail "$ran: did not wait for a stopped server"
+    has_ended "$client" && fail "$ran: did not wait for a stopped server"
     kill -CONT "$server"
     client_ends 0
     same "$work/medium" "$exported/medium"

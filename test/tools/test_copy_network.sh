@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # talaria copy over a transport that reaches other machines: it listens on the
 # loopback interface alone or with a token, copies what na+sm copies, and notices
-# peers that are gone.
+# peers that have ended.
 #
 #   test_copy_network.sh BUILD_DIR PLUGIN PROTOCOL
 . "$(dirname "$0")/test_copy_common.sh"

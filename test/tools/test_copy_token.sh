@@ -33,7 +33,7 @@ refused() {
     shift 2
     copy 1 serve "$info" "$exported" "$@"
     err_has "$text"
-    ! grep -q '^address' "$out" || fail "$ran: tells an address"
+    ! grep -q '^address' "$out" || fail "$ran: prints an address"
 }
 
 test_loopback_alone() {
@@ -64,7 +64,7 @@ test_loopback_alone() {
     become_oneself
 }
 
-# Where the peers may be of any user, because the info string or a setting says
+# Where the peers may be of any user, because the info string or a setting requests
 # so, loopback or not.
 test_any_user() {
     local host
@@ -140,7 +140,7 @@ test_token() {
     [ ! -s "$server_err" ] || fail "the server complained"
     denied "permission denied: the server has another token" \
         --token-file "$work/other"
-    until_true 10 five_refused || fail "the server does not say so"
+    until_true 10 five_refused || fail "the server does not log it"
     : >"$server_err"
     works --token-file "$work/token"
     works --token-file "$work/copy"
@@ -165,13 +165,13 @@ test_silence() {
     export HG_LOG_LEVEL=debug
     serve --token-file "$work/words"
     copy 0 ls --token-file "$work/words" "$address"
-    ! grep -q PINEAPPLE "$out" "$err" || fail "$ran: tells the token"
+    ! grep -q PINEAPPLE "$out" "$err" || fail "$ran: prints the token"
     copy 1 ls --token-file "$work/other" "$address"
     serve_end
     unset HG_LOG_LEVEL
     [ -s "$server_err" ] || fail "nothing was logged at all"
     ! grep -q PINEAPPLE "$work/serve_out" "$server_err" ||
-        fail "the server tells the token"
+        fail "the server prints the token"
 }
 
 test_files() {

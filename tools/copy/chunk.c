@@ -10,6 +10,7 @@
 #include "copy/hash.h"
 #include "copy/io.h"
 #include "copy/page.h"
+#include "copy/partial.h"
 #include "copy/path.h"
 #include "copy/store.h"
 
@@ -32,6 +33,7 @@ struct copy_chunk {
     hg_bulk_t remote; /* the client's memory */
     uint64_t offset;  /* in the file */
     uint32_t size;    /* bytes to transfer */
+    copy_sum_t sum;   /* verify: of the client's chunk */
     uint32_t count;   /* store: files */
     bool replace;     /* store */
     struct copy_buffer *buffer;
@@ -161,6 +163,26 @@ is_pulled(const struct copy_chunk *chunk)
     return chunk->rpc == COPY_WRITE || chunk->rpc == COPY_STORE;
 }
 
+/* Compares a chunk of an upload or download with the client's. */
+static enum copy_status
+verify(struct copy_chunk *chunk)
+{
+    struct copy_open *open = chunk->open;
+    copy_sum_t sum = {0, 0};
+    int error =
+        copy_io_read(open->kind == COPY_UPLOAD ? open->temp.fd : open->fd,
+            chunk->buffer->memory, chunk->size, chunk->offset);
+
+    if (error != 0)
+        return copy_status_of(error);
+    copy_hash_add(&sum, chunk->offset, chunk->buffer->memory, chunk->size);
+    if (!copy_hash_equal(&sum, &chunk->sum))
+        return COPY_CHECKSUM;
+    copy_hash_join(&open->sum, &sum);
+    open->received += chunk->size;
+    return COPY_OK;
+}
+
 /* Fills the buffer that will be pushed. */
 static enum copy_status
 prepare(struct copy_chunk *chunk)
@@ -176,12 +198,29 @@ prepare(struct copy_chunk *chunk)
         return COPY_OK;
     if (chunk->rpc == COPY_LIST)
         return fill_page(chunk);
+    if (chunk->rpc == COPY_VERIFY)
+        return verify(chunk);
     error = copy_io_read(
         open->fd, chunk->buffer->memory, chunk->size, chunk->offset);
     if (error == 0)
         copy_hash_add(
             &open->sum, chunk->offset, chunk->buffer->memory, chunk->size);
     return copy_status_of(error);
+}
+
+/* Writes a chunk of an upload. Zeros are left out, so what a partial file has in
+ * their place is removed first. */
+static int
+write_chunk(struct copy_chunk *chunk)
+{
+    int fd = chunk->open->temp.fd;
+    int error = 0;
+
+    if (chunk->offset < chunk->open->have)
+        error = copy_partial_clear(fd, chunk->size, chunk->offset);
+    return error != 0 ? error
+                      : copy_io_write(fd, chunk->buffer->memory, chunk->size,
+                            chunk->offset);
 }
 
 /* Writes the buffer that was pulled. */
@@ -201,8 +240,7 @@ complete(struct copy_chunk *chunk)
         return COPY_NO_ID;
     copy_hash_add(
         &open->sum, chunk->offset, chunk->buffer->memory, chunk->size);
-    error = copy_io_write(
-        open->temp.fd, chunk->buffer->memory, chunk->size, chunk->offset);
+    error = write_chunk(chunk);
     if (error == 0)
         open->received += chunk->size;
     else if (open->failure == COPY_OK)
@@ -266,7 +304,8 @@ start_transfer(struct copy_chunk *chunk)
     enum copy_status status = prepare(chunk);
     hg_return_t ret;
 
-    if (status != COPY_OK || chunk->size == 0 || chunk->rpc == COPY_HASH) {
+    if (status != COPY_OK || chunk->size == 0 || chunk->rpc == COPY_HASH ||
+        chunk->rpc == COPY_VERIFY) {
         finish(chunk, status);
         return;
     }
@@ -357,6 +396,16 @@ start(struct copy_session *session, struct copy_open *open, hg_handle_t handle,
     return COPY_PENDING;
 }
 
+/* Whether these bytes are a chunk of a file of `file` bytes. */
+static bool
+is_chunk(uint64_t file, uint64_t offset, uint32_t size)
+{
+    if (offset % COPY_CHUNK_SIZE != 0 || offset >= file)
+        return false;
+    file -= offset;
+    return size == (file < COPY_CHUNK_SIZE ? file : COPY_CHUNK_SIZE);
+}
+
 enum copy_status
 copy_chunk_start(struct copy_session *session, hg_handle_t handle,
     enum copy_rpc rpc, const copy_chunk_in_t *in)
@@ -365,18 +414,36 @@ copy_chunk_start(struct copy_session *session, hg_handle_t handle,
         session, in->id, rpc == COPY_WRITE ? COPY_UPLOAD : COPY_DOWNLOAD);
     struct copy_chunk request = {
         .rpc = rpc, .remote = in->bulk, .offset = in->offset, .size = in->size};
-    uint64_t left;
 
     if (open == NULL)
         return COPY_NO_ID;
     if (open->failure != COPY_OK)
         return open->failure;
-    if (in->offset % COPY_CHUNK_SIZE != 0 || in->offset >= open->size)
-        return COPY_INVALID;
-    left = open->size - in->offset;
-    if (in->size != (left < COPY_CHUNK_SIZE ? left : COPY_CHUNK_SIZE) ||
+    if (!is_chunk(open->size, in->offset, in->size) ||
         (rpc != COPY_HASH && (in->bulk == HG_BULK_NULL ||
                                  HG_Bulk_get_size(in->bulk) < in->size)))
+        return COPY_INVALID;
+    return start(session, open, handle, &request);
+}
+
+enum copy_status
+copy_chunk_verify(struct copy_session *session, hg_handle_t handle,
+    const copy_verify_in_t *in)
+{
+    struct copy_open *open = copy_open_find(session, in->id, COPY_DOWNLOAD);
+    struct copy_chunk request = {.rpc = COPY_VERIFY,
+        .offset = in->offset,
+        .size = in->size,
+        .sum = in->sum};
+
+    if (open == NULL)
+        open = copy_open_find(session, in->id, COPY_UPLOAD);
+    if (open == NULL)
+        return COPY_NO_ID;
+    if (open->failure != COPY_OK)
+        return open->failure;
+    if (!is_chunk(open->size, in->offset, in->size) ||
+        (open->kind == COPY_UPLOAD && in->offset + in->size > open->have))
         return COPY_INVALID;
     return start(session, open, handle, &request);
 }

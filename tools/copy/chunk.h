@@ -11,6 +11,10 @@
 enum copy_status copy_chunk_start(struct copy_session *session,
     hg_handle_t handle, enum copy_rpc rpc, const copy_chunk_in_t *in);
 
+/* The same for a verify. */
+enum copy_status copy_chunk_verify(struct copy_session *session,
+    hg_handle_t handle, const copy_verify_in_t *in);
+
 /* The same for a list. */
 enum copy_status copy_chunk_list(
     struct copy_session *session, hg_handle_t handle, const copy_list_in_t *in);

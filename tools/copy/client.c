@@ -6,6 +6,7 @@
 #include <sys/random.h>
 
 #include "common/clock.h"
+#include "copy/cause.h"
 #include "copy/client.h"
 #include "copy/report.h"
 #include "copy/signal.h"
@@ -16,30 +17,60 @@
 /* Bytes of the address before "://", terminated. */
 #define INFO_SIZE 128
 
-/* Logs that the server is lost, once, and cancels the requests in flight. */
+/* Prints that the server is lost, once, unless the caller does, and cancels the
+ * requests in flight. */
 static void
 disconnect(struct copy_client *client, const char *reason)
 {
     if (client->lost)
         return;
     client->lost = true;
-    if (!client->closing)
-        copy_report_error(
-            client->address, client->interrupted ? "interrupted" : reason);
+    snprintf(client->reason, sizeof(client->reason), "%s",
+        client->interrupted ? "interrupted" : reason);
+    if (!client->closing && !client->quiet)
+        copy_report_error(client->address, client->reason);
     for (unsigned int i = 0; i < client->slot_count; i++)
         if (client->slots[i].busy)
             HG_Cancel(client->slots[i].handle);
+}
+
+/* Returns what a cause says behind the address, which is printed anyway. */
+static const char *
+behind_address(const char *address, const char *cause)
+{
+    const char *name = strstr(address, "://");
+    const char *at = name == NULL ? NULL : strstr(cause, name);
+
+    if (at == NULL || strncmp(at + strlen(name), ": ", 2) != 0)
+        return cause;
+    return at + strlen(name) + 2;
 }
 
 static void
 disconnect_by_code(
     struct copy_client *client, enum copy_rpc rpc, hg_return_t ret)
 {
-    char reason[160];
+    const char *cause = copy_cause_take();
+    char reason[sizeof(client->reason)];
 
-    snprintf(reason, sizeof(reason), "lost the server: %s (%s)",
-        HG_Error_to_string(ret), copy_proto_name(rpc));
+    if (cause == NULL)
+        snprintf(reason, sizeof(reason), "lost the server: %s (%s)",
+            HG_Error_to_string(ret), copy_proto_name(rpc));
+    else
+        snprintf(reason, sizeof(reason), "%s%s",
+            rpc == COPY_HELLO ? "" : "lost the server: ",
+            behind_address(client->address, cause));
     disconnect(client, reason);
+}
+
+/* Prints an error with the cause that the library has logged, or `reason`. */
+static void
+report_cause(const char *subject, const char *reason)
+{
+    const char *cause = copy_cause_take();
+
+    copy_report_error(
+        subject, cause != NULL ? behind_address(subject, cause) : reason);
 }
 
 int
@@ -213,14 +244,14 @@ open_transport(struct copy_client *client)
     info[length] = 0;
     client->hg_class = copy_proto_init(info, false);
     if (client->hg_class == NULL) {
-        copy_report_error(info, "cannot open the transport");
+        report_cause(info, "cannot open the transport");
         return -1;
     }
     copy_signal_catch();
     client->context = HG_Context_create(client->hg_class);
     if (client->context == NULL || copy_proto_register(client->hg_class, NULL,
                                        client->ids) != HG_SUCCESS) {
-        copy_report_error(info, "cannot start the transport");
+        report_cause(info, "cannot start the transport");
         return -1;
     }
     return 0;
@@ -235,7 +266,7 @@ lookup(struct copy_client *client)
         HG_Addr_lookup2(client->hg_class, client->address, &client->addr);
 
     if (ret != HG_SUCCESS) {
-        copy_report_error(client->address, HG_Error_to_string(ret));
+        report_cause(client->address, HG_Error_to_string(ret));
         return -1;
     }
     /* A list request has a path and our largest bulk descriptor. */
@@ -368,6 +399,7 @@ send_hello(struct copy_client *client)
     union copy_out out;
     token_key_t nonce;
     enum copy_status status;
+    char reason[96];
 
     if (!token_nonce(&nonce)) {
         copy_report_error(client->address, "no random numbers available");
@@ -376,10 +408,13 @@ send_hello(struct copy_client *client)
     in.hello.nonce = nonce;
     status = copy_client_call(client, COPY_HELLO, &in, &out, NULL);
 
-    if (status == COPY_OTHER_VERSION)
-        fprintf(stderr,
-            "talaria copy: protocol version %u, the server's is %u\n",
-            COPY_PROTOCOL_VERSION, (unsigned int) out.hello.version);
+    if (status == COPY_OTHER_VERSION) {
+        snprintf(reason, sizeof(reason),
+            "the server has protocol version %u, this command has %u",
+            (unsigned int) out.hello.version, COPY_PROTOCOL_VERSION);
+        copy_report_error(client->address, reason);
+        return -1;
+    }
     if (status != COPY_OK) {
         if (status != COPY_LOST)
             copy_report_error(client->address, copy_status_text(status));
@@ -408,6 +443,7 @@ copy_client_open(const char *address, const char *token_file,
         return NULL;
     }
     client->address = address;
+    copy_cause_hold();
     if (read_token(client, token_file) < 0 || open_transport(client) < 0 ||
         create_beacon(client) < 0 || lookup(client) < 0 ||
         create_slots(client, slots) < 0 || send_hello(client) < 0 ||
@@ -459,6 +495,7 @@ copy_client_close(struct copy_client *client)
         HG_Context_destroy(client->context);
     if (client->hg_class != NULL)
         HG_Finalize(client->hg_class);
+    copy_cause_release();
     token_free(client->token);
     free(client);
 }

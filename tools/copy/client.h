@@ -29,6 +29,7 @@ struct copy_slot {
     bool busy;
     uint64_t offset; /* for the sender: the chunk in memory */
     uint32_t size;
+    copy_sum_t sum;
 };
 
 struct copy_client {
@@ -51,6 +52,8 @@ struct copy_client {
     bool lost;             /* no request will be answered any more */
     bool interrupted;      /* lost because of a signal */
     bool closing;          /* losing the server is no error */
+    bool quiet;            /* the caller prints why the server is lost */
+    char reason[512];      /* why it is lost */
 };
 
 /* Connects to a server, sends hello and authenticates.

@@ -143,11 +143,12 @@ static const struct argp_option put_options[] = {
     {.name = "resume",
         .key = KEY_RESUME,
         .doc = "Continue an interrupted copy: skip files that exist with the "
-               "same size and checksum"},
+               "same size and checksum; keep the part of a large file that has "
+               "arrived, and continue it"},
     {.name = "json",
         .key = KEY_JSON,
         .doc = "Print the summary as a JSON object: command, files, bytes, "
-               "seconds, links, present, failed, skipped"},
+               "seconds, links, present, resumed, failed, skipped"},
     TOKEN_OPTION, {0}};
 
 static const struct argp_option json_options[] = {

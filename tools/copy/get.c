@@ -11,8 +11,26 @@
 #include "copy/hash.h"
 #include "copy/io.h"
 #include "copy/link.h"
+#include "copy/partial.h"
 #include "copy/path.h"
+#include "copy/resume.h"
 #include "copy/signal.h"
+
+/* Opens the new file and takes over dir, unless it fails. */
+static int
+create_temp(struct copy_item *item, int dir, const char *name)
+{
+    struct copy_get *get = item->pipe->owner;
+    int error;
+
+    if (!get->resume || !copy_resume_wanted(item->pipe->client, item->size)) {
+        copy_partial_remove(dir, name);
+        return copy_temp_create(dir, &item->temp);
+    }
+    error = copy_partial_create(dir, name, &item->temp, &item->have);
+    item->resumable = error == 0 && item->temp.keep;
+    return error;
+}
 
 static void
 on_open(struct copy_slot *slot, void *arg)
@@ -47,7 +65,7 @@ on_open(struct copy_slot *slot, void *arg)
                 ? EFBIG
                 : copy_path_parent(get->root, item->local, &dir, &name);
     if (error == 0) {
-        error = copy_temp_create(dir, &item->temp);
+        error = create_temp(item, dir, name);
         if (error == 0)
             item->has_temp = true;
         else
@@ -132,6 +150,21 @@ get_start(struct copy_item *item, struct copy_slot *slot)
     return COPY_STEP_SENT;
 }
 
+/* Zeros are left out, so what a partial file has in their place is removed
+ * first. */
+static int
+write_chunk(const struct copy_item *item, const struct copy_slot *slot)
+{
+    int fd = item->temp.fd;
+    int error = 0;
+
+    if (slot->offset < item->have)
+        error = copy_partial_clear(fd, slot->size, slot->offset);
+    return error != 0
+               ? error
+               : copy_io_write(fd, slot->memory, slot->size, slot->offset);
+}
+
 static void
 on_read(struct copy_slot *slot, void *arg)
 {
@@ -143,8 +176,7 @@ on_read(struct copy_slot *slot, void *arg)
     if (copy_item_answer(item, slot, &out) != COPY_OK || item->failed)
         return;
     copy_hash_add(&item->sum, slot->offset, slot->memory, slot->size);
-    error =
-        copy_io_write(item->temp.fd, slot->memory, slot->size, slot->offset);
+    error = write_chunk(item, slot);
     if (error != 0)
         copy_item_error(item, error);
     else
@@ -178,6 +210,7 @@ on_close(struct copy_slot *slot, void *arg)
     if (copy_item_answer(item, slot, &out) == COPY_LOST)
         return;
     if (!item->failed) {
+        item->temp.keep = false;
         error = copy_hash_equal(&item->sum, &out.close.sum)
                     ? copy_temp_publish(
                           &item->temp, copy_path_base(item->local), &final)
@@ -207,7 +240,7 @@ static void
 get_release(struct copy_item *item)
 {
     if (item->has_temp)
-        copy_temp_drop(&item->temp);
+        copy_temp_leave(&item->temp);
     if (item->fd >= 0)
         close(item->fd);
 }

@@ -11,9 +11,16 @@ void
 copy_hash_add(copy_sum_t *sum, uint64_t offset, const void *data, size_t size)
 {
     XXH128_hash_t hash = XXH3_128bits_withSeed(data, size, offset);
+    copy_sum_t chunk = {hash.low64, hash.high64};
 
-    sum->low += hash.low64;
-    sum->high += hash.high64 + (sum->low < hash.low64);
+    copy_hash_join(sum, &chunk);
+}
+
+void
+copy_hash_join(copy_sum_t *sum, const copy_sum_t *other)
+{
+    sum->low += other->low;
+    sum->high += other->high + (sum->low < other->low);
 }
 
 bool

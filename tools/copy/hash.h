@@ -10,6 +10,9 @@
 void copy_hash_add(
     copy_sum_t *sum, uint64_t offset, const void *data, size_t size);
 
+/* Adds the sum of other chunks. */
+void copy_hash_join(copy_sum_t *sum, const copy_sum_t *other);
+
 bool copy_hash_equal(const copy_sum_t *a, const copy_sum_t *b);
 
 #endif /* COPY_HASH_H */

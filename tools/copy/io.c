@@ -27,8 +27,8 @@ copy_io_read(int fd, void *data, size_t size, uint64_t offset)
     return 0;
 }
 
-static int
-write_all(int fd, const void *data, size_t size, uint64_t offset)
+int
+copy_io_write_all(int fd, const void *data, size_t size, uint64_t offset)
 {
     size_t done = 0;
 
@@ -61,8 +61,8 @@ copy_io_write(int fd, const void *data, size_t size, uint64_t offset)
         bool zero = is_zero(bytes + at, step);
 
         if (zero && start < at) {
-            int error =
-                write_all(fd, bytes + start, at - start, offset + start);
+            int error = copy_io_write_all(
+                fd, bytes + start, at - start, offset + start);
             if (error != 0)
                 return error;
         }
@@ -70,5 +70,5 @@ copy_io_write(int fd, const void *data, size_t size, uint64_t offset)
         if (zero)
             start = at;
     }
-    return write_all(fd, bytes + start, size - start, offset + start);
+    return copy_io_write_all(fd, bytes + start, size - start, offset + start);
 }

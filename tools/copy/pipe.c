@@ -2,7 +2,11 @@
 /* The pipeline of file transfers: a free slot serves files already started
  * first, then new ones. */
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "copy/pipe.h"
+#include "copy/resume.h"
 
 /* Items that the walk may queue ahead of the transfers. */
 #define QUEUE_MAX 16384
@@ -73,6 +77,7 @@ copy_item_destroy(struct copy_item *item)
     free(item->local);
     free(item->remote);
     free(item->target);
+    free(item->redo);
     free(item);
 }
 
@@ -241,15 +246,12 @@ start_next(struct copy_pipe *pipe, struct copy_slot *slot)
 static enum copy_step
 move_next(struct copy_item *item, struct copy_slot *slot)
 {
-    uint32_t chunk_size = item->pipe->client->chunk_size;
-    uint64_t left = item->size - item->offset;
+    bool verify = copy_resume_next(item, slot);
     enum copy_step step;
 
-    slot->offset = item->offset;
-    slot->size = left < chunk_size ? (uint32_t) left : chunk_size;
-    item->offset += slot->size;
     item->in_flight++;
-    step = item->pipe->ops->move(item, slot);
+    step = verify ? copy_resume_move(item, slot)
+                  : item->pipe->ops->move(item, slot);
     if (step == COPY_STEP_DONE)
         item->in_flight--;
     return step;
@@ -261,7 +263,7 @@ advance(struct copy_item *item, struct copy_slot *slot)
 {
     if (item->state != COPY_ITEM_MOVING)
         return COPY_STEP_NONE;
-    if (!item->failed && item->offset < item->size)
+    if (!item->failed && copy_resume_left(item))
         return move_next(item, slot);
     if (item->in_flight > 0)
         return COPY_STEP_NONE;
@@ -323,16 +325,33 @@ send_requests(struct copy_pipe *pipe)
     return !pipe->client->lost;
 }
 
-/* After a lost connection: fails all items and reports the active ones. */
+/* Prints why the server is lost, and the file that it interrupts. */
+static void
+report_lost(struct copy_pipe *pipe)
+{
+    const struct copy_item *first = pipe->active;
+    uint64_t others = pipe->active_count + pipe->queued;
+    char count[48] = "";
+
+    while (first != NULL && first->failed) {
+        first = first->next;
+        others--;
+    }
+    if (first != NULL && others > 1)
+        snprintf(count, sizeof(count), " and %" PRIu64 " more", others - 1);
+    copy_report_lost(pipe->client->address, pipe->client->reason,
+        first == NULL ? NULL : first->shown, count,
+        first != NULL && first->resumable);
+}
+
+/* After a lost connection: fails all items. */
 static void
 fail_remaining(struct copy_pipe *pipe)
 {
-    const char *reason = pipe->client->interrupted
-                             ? "not copied: interrupted"
-                             : "not copied: the connection has ended";
-
+    report_lost(pipe);
     while (pipe->active != NULL) {
-        copy_item_fail(pipe->active, reason);
+        if (!pipe->active->failed)
+            pipe->report.failed++;
         copy_pipe_remove(pipe->active);
     }
     while (pipe->queue != NULL) {
@@ -351,6 +370,7 @@ copy_pipe_run(struct copy_pipe *pipe)
 {
     struct copy_client *client = pipe->client;
 
+    client->quiet = true;
     for (;;) {
         bool more = send_requests(pipe);
 
@@ -360,6 +380,7 @@ copy_pipe_run(struct copy_pipe *pipe)
             break;
         copy_client_progress(client, more ? 0 : PROGRESS_MS);
     }
+    client->quiet = false;
     if (client->lost)
         fail_remaining(pipe);
 }

@@ -54,7 +54,12 @@ struct copy_item {
     uint64_t size;
     uint64_t offset;        /* of the next chunk to request */
     unsigned int in_flight; /* chunks */
-    uint64_t id;            /* at the server, 0: none */
+    uint64_t have;          /* bytes of the partial file */
+    uint64_t *redo; /* offsets of its chunks that have to be transferred */
+    size_t redo_count;
+    size_t redo_room;
+    bool resumable; /* a partial file stays if it is interrupted */
+    uint64_t id;    /* at the server, 0: none */
     copy_sum_t sum;
     int fd; /* put: the source; get: the file to compare; -1: none */
     copy_time_t mtime;

@@ -47,6 +47,8 @@ static const struct rpc rpcs[COPY_RPC_COUNT] = {
         hg_proc_copy_auth_out_t},
     [COPY_STORE] = {"talaria.copy.store", hg_proc_copy_store_in_t,
         hg_proc_copy_store_out_t},
+    [COPY_VERIFY] = {"talaria.copy.verify", hg_proc_copy_verify_in_t,
+        hg_proc_copy_status_out_t},
 };
 
 hg_return_t

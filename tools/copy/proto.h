@@ -26,8 +26,9 @@
  *   list    path or id, bulk          -> id, bytes, count
  *   mkdir   path, mode                -> whether it is new
  *   attr    path, mode, time             of directories only
- *   create  path, size, replace       -> id
+ *   create  path, size, how           -> id, bytes of the partial file
  *   write   id, offset, size, bulk       the server pulls one chunk
+ *   verify  id, offset, size, checksum   keeps a chunk that is there already
  *   commit  id, mode, time, checksum     gives the file its name
  *   store   replace, count, size, bulk -> a status for each file: the server
  *                                        pulls and makes whole small files
@@ -58,6 +59,15 @@
  * open, read..., close fetches a file; the answer to close has the server's
  * checksum, or COPY_CHANGED.
  *
+ * With COPY_HOW_RESUME an upload continues a partial file: what the server has
+ * kept of an upload to the same path that ended without a commit. A chunk within
+ * its bytes may be verified in place of being written: COPY_OK says that the
+ * server's chunk has the checksum of the client's, and counts as a write;
+ * COPY_CHECKSUM, that it has not, and the chunk has to be written. A chunk of a
+ * download may be verified in place of being read, if the client has it: COPY_OK
+ * counts as a read. Without COPY_HOW_RESUME, or when a commit has failed, nothing
+ * is kept.
+ *
  * A listing has pages: the first list request has a path and id 0; while the
  * answer has an id other than 0, a list request with that id gets the next
  * page. A page is `count` encoded copy_entry_t in the first `bytes` of the
@@ -75,8 +85,8 @@
  * client fails; when the client sends no request for the idle time; or when its
  * beacon is lost: eight bytes of the client's memory, which the server pulls
  * periodically while nothing else shows that the client is alive. Unfinished
- * uploads are dropped with their session. */
-#define COPY_PROTOCOL_VERSION 4u
+ * uploads are dropped with their session, or kept as partial files. */
+#define COPY_PROTOCOL_VERSION 5u
 
 /* The protocol in the binding of a proof. */
 #define COPY_PROTOCOL_NAME "talaria copy"
@@ -123,6 +133,7 @@ enum copy_rpc {
     COPY_REMOVE,
     COPY_AUTH,
     COPY_STORE,
+    COPY_VERIFY,
     COPY_RPC_COUNT
 };
 
@@ -162,10 +173,12 @@ typedef struct {
 
 MERCURY_GEN_STRUCT_PROC(copy_time_t, ((int64_t) (seconds))((uint32_t) (nanos)))
 
-/* How to create a symbolic link where something exists. With both flags an
- * equal link is kept and anything else is replaced. */
+/* How to create a file or a symbolic link where something exists. A link with
+ * both flags: an equal link is kept and anything else is replaced. */
 #define COPY_HOW_REPLACE 1u /* replace it, unless it is a directory */
-#define COPY_HOW_RESUME 2u  /* keep a link with the same target */
+#define COPY_HOW_RESUME                                                        \
+    2u /* keep a link with the same target, continue a
+                               partial file */
 
 /* The statuses of the files of a store request, in their order. */
 typedef struct {
@@ -209,7 +222,8 @@ MERCURY_GEN_PROC(copy_auth_out_t,
 
 /* Of bye. */
 MERCURY_GEN_PROC(copy_session_in_t, ((uint64_t)(session)))
-/* Of bye, attr, write, commit, read, hash and remove, and of every refusal. */
+/* Of bye, attr, write, verify, commit, read, hash and remove, and of every
+ * refusal. */
 MERCURY_GEN_PROC(copy_status_out_t, ((uint32_t)(status)))
 
 /* Of stat, open and readlink. */
@@ -236,15 +250,19 @@ MERCURY_GEN_PROC(copy_mkdir_out_t,
     ((uint32_t)(status)) ((uint8_t)(is_new)))
 
 MERCURY_GEN_PROC(copy_create_in_t,
-    ((uint64_t)(session)) ((uint64_t)(size)) ((uint8_t)(replace))
+    ((uint64_t)(session)) ((uint64_t)(size)) ((uint8_t)(how))
     ((copy_path_t)(path)))
 MERCURY_GEN_PROC(copy_create_out_t,
-    ((uint32_t)(status)) ((uint64_t)(id)))
+    ((uint32_t)(status)) ((uint64_t)(id)) ((uint64_t)(have)))
 
 /* Of write, read and hash; hash has no bulk. */
 MERCURY_GEN_PROC(copy_chunk_in_t,
     ((uint64_t)(session)) ((uint64_t)(id)) ((uint64_t)(offset))
     ((uint32_t)(size)) ((hg_bulk_t)(bulk)))
+
+MERCURY_GEN_PROC(copy_verify_in_t,
+    ((uint64_t)(session)) ((uint64_t)(id)) ((uint64_t)(offset))
+    ((uint32_t)(size)) ((copy_sum_t)(sum)))
 
 MERCURY_GEN_PROC(copy_commit_in_t,
     ((uint64_t)(session)) ((uint64_t)(id)) ((uint32_t)(mode))
@@ -281,6 +299,7 @@ union copy_in {
     copy_mode_in_t mode; /* mkdir, attr */
     copy_create_in_t create;
     copy_chunk_in_t chunk; /* write, read, hash */
+    copy_verify_in_t verify;
     copy_commit_in_t commit;
     copy_close_in_t close;
     copy_link_in_t link;

@@ -10,6 +10,7 @@
 #include "copy/io.h"
 #include "copy/modes.h"
 #include "copy/path.h"
+#include "copy/resume.h"
 #include "copy/signal.h"
 #include "copy/small.h"
 #include "copy/source.h"
@@ -64,6 +65,8 @@ on_create(struct copy_slot *slot, void *arg)
 
     if (status == COPY_OK) {
         item->id = out.create.id;
+        if (item->resumable)
+            item->have = out.create.have;
         item->state = COPY_ITEM_MOVING;
     } else if (status != COPY_LOST) {
         copy_pipe_remove(item);
@@ -135,8 +138,11 @@ put_start(struct copy_item *item, struct copy_slot *slot)
         copy_slot_send(slot, COPY_OPEN, &in, on_check_open, item);
         return COPY_STEP_SENT;
     }
+    item->resumable =
+        put->resume && copy_resume_wanted(item->pipe->client, item->size);
     in.create.size = item->size;
-    in.create.replace = put->force;
+    in.create.how = (uint8_t) ((put->force ? COPY_HOW_REPLACE : 0) |
+                               (item->resumable ? COPY_HOW_RESUME : 0));
     copy_proto_path(&in.create.path, item->remote);
     copy_slot_send(slot, COPY_CREATE, &in, on_create, item);
     return COPY_STEP_SENT;

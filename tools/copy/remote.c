@@ -6,6 +6,7 @@
 #include "copy/get.h"
 #include "copy/link.h"
 #include "copy/page.h"
+#include "copy/partial.h"
 #include "copy/path.h"
 
 struct copy_remote_dir {
@@ -109,11 +110,13 @@ add_entry(void *arg, const copy_entry_t *entry)
     struct copy_remote_dir *dir = arg;
     struct copy_get *get = dir->get;
     const char *name = entry->name.bytes;
-    struct copy_remote_dir *found =
-        create_dir(get, copy_path_join(dir->remote, name),
-            copy_path_join(dir->local, name), dir->base);
+    struct copy_remote_dir *found;
     int error;
 
+    if (copy_partial_is_name(name))
+        return 0;
+    found = create_dir(get, copy_path_join(dir->remote, name),
+        copy_path_join(dir->local, name), dir->base);
     if (found == NULL)
         return 0;
     error = copy_client_path_check(get->pipe.client, found->remote);

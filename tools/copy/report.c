@@ -26,6 +26,24 @@ copy_report_error(const char *subject, const char *reason)
 }
 
 void
+copy_report_lost(const char *address, const char *reason, const char *shown,
+    const char *more, bool resumable)
+{
+    copy_bar_clear();
+    fputs("talaria copy: ", stderr);
+    copy_text_name(stderr, address);
+    fprintf(stderr, ": %s", reason);
+    if (shown != NULL) {
+        fputs("; ", stderr);
+        copy_text_name(stderr, shown);
+        fprintf(stderr, "%s: not copied", more);
+        if (resumable)
+            fputs(", --resume continues", stderr);
+    }
+    fputc('\n', stderr);
+}
+
+void
 copy_report_failed(
     struct copy_report *report, const char *path, const char *reason)
 {
@@ -74,12 +92,12 @@ copy_report_present(struct copy_report *report, uint64_t size)
 static int
 print_json(const struct copy_report *report, double seconds)
 {
-    return output_json(json_pack("{s:s s:I s:I s:f s:I s:I s:I s:I}", "command",
-        report->verb, "files", (json_int_t) report->progress.files, "bytes",
-        (json_int_t) report->bytes, "seconds", seconds, "links",
+    return output_json(json_pack("{s:s s:I s:I s:f s:I s:I s:I s:I s:I}",
+        "command", report->verb, "files", (json_int_t) report->progress.files,
+        "bytes", (json_int_t) report->bytes, "seconds", seconds, "links",
         (json_int_t) report->links, "present", (json_int_t) report->present,
-        "failed", (json_int_t) report->failed, "skipped",
-        (json_int_t) report->skipped));
+        "resumed", (json_int_t) report->resumed, "failed",
+        (json_int_t) report->failed, "skipped", (json_int_t) report->skipped));
 }
 
 static void
@@ -95,6 +113,8 @@ print_text(const struct copy_report *report, double seconds)
         printf(", %" PRIu64 " links", report->links);
     if (report->present > 0)
         printf(", %" PRIu64 " there already", report->present);
+    if (report->resumed > 0)
+        printf(", %" PRIu64 " bytes resumed", report->resumed);
     putchar('\n');
     fflush(stdout);
 }

@@ -15,6 +15,7 @@ struct copy_report {
     uint64_t skipped; /* special files */
     uint64_t links;   /* created */
     uint64_t present; /* files and links that existed with equal contents */
+    uint64_t resumed; /* bytes of partial files that were verified */
     bool json;        /* print the summary as JSON */
 };
 
@@ -46,5 +47,11 @@ int copy_report_end(struct copy_report *report);
 
 /* Prints an error on standard error without counting it. subject: any bytes. */
 void copy_report_error(const char *subject, const char *reason);
+
+/* Prints in one line that the server at `address` is lost, and, if shown is not
+ * NULL, that a file was not copied. more: " and N more", or "". resumable: the
+ * file can be continued. */
+void copy_report_lost(const char *address, const char *reason,
+    const char *shown, const char *more, bool resumable);
 
 #endif /* COPY_REPORT_H */

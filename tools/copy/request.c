@@ -10,6 +10,7 @@
 #include "copy/hash.h"
 #include "copy/link.h"
 #include "copy/page.h"
+#include "copy/partial.h"
 #include "copy/path.h"
 
 struct request {
@@ -176,10 +177,28 @@ check_target(int dir, const char *name, bool replace)
     return S_ISDIR(st.st_mode) ? EISDIR : 0;
 }
 
+/* Opens the file that will be published as `name` and takes over dir, unless it
+ * fails. A file of one chunk is not worth a partial file. */
+static int
+create_upload(struct copy_open *open, int dir, const char *name, bool resume)
+{
+    int error;
+
+    if (resume && open->size > COPY_CHUNK_SIZE) {
+        error = copy_partial_create(dir, name, &open->temp, &open->have);
+        if (open->have > open->size)
+            open->have = open->size;
+        return error;
+    }
+    copy_partial_remove(dir, name);
+    return copy_temp_create(dir, &open->temp);
+}
+
 static enum copy_status
 run_create(struct request *request)
 {
     const copy_create_in_t *in = &request->in->create;
+    bool replace = (in->how & COPY_HOW_REPLACE) != 0;
     enum copy_status status = check_path(&in->path);
     struct copy_open *open;
     const char *name;
@@ -190,29 +209,33 @@ run_create(struct request *request)
         return status;
     if (in->path.length == 0)
         return COPY_IS_DIRECTORY;
+    if (in->how > (COPY_HOW_REPLACE | COPY_HOW_RESUME))
+        return COPY_INVALID;
     if (in->size > INT64_MAX)
         return COPY_TOO_LARGE;
     error =
         copy_path_parent(request->server->root, in->path.bytes, &dir, &name);
     if (error != 0)
         return copy_status_of(error);
-    status = copy_status_of(check_target(dir, name, in->replace != 0));
+    status = copy_status_of(check_target(dir, name, replace));
     if (status == COPY_OK)
         status = copy_open_create(request->session, COPY_UPLOAD, &open);
     if (status != COPY_OK) {
         close(dir);
         return status;
     }
-    error = copy_temp_create(dir, &open->temp);
+    memcpy(open->name, name, strlen(name) + 1);
+    open->size = in->size;
+    open->replace = replace;
+    error = create_upload(open, dir, name, (in->how & COPY_HOW_RESUME) != 0);
     if (error != 0) {
         close(dir);
+        open->temp.fd = -1;
         copy_open_close(open);
         return copy_status_of(error);
     }
-    memcpy(open->name, name, strlen(name) + 1);
-    open->size = in->size;
-    open->replace = in->replace != 0;
     request->out->create.id = open->id;
+    request->out->create.have = open->have;
     return COPY_OK;
 }
 
@@ -251,6 +274,8 @@ run_commit(struct request *request)
     if (open->refs > 0)
         return COPY_BUSY;
     status = publish(open, in);
+    /* What it has agreed to may be the reason of the failure. */
+    open->temp.keep = false;
     copy_open_close(open);
     return status;
 }
@@ -328,6 +353,13 @@ run_chunk(struct request *request)
 }
 
 static enum copy_status
+run_verify(struct request *request)
+{
+    return copy_chunk_verify(
+        request->session, request->handle, &request->in->verify);
+}
+
+static enum copy_status
 run_list(struct request *request)
 {
     return copy_chunk_list(
@@ -360,6 +392,7 @@ static const run_t runs[COPY_RPC_COUNT] = {
     [COPY_REMOVE] = run_remove,
     [COPY_AUTH] = run_auth,
     [COPY_STORE] = run_store,
+    [COPY_VERIFY] = run_verify,
 };
 
 static hg_return_t

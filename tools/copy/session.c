@@ -32,7 +32,7 @@ free_open(struct copy_open *open)
     switch (open->kind) {
     case COPY_UPLOAD:
         if (open->temp.fd >= 0)
-            copy_temp_drop(&open->temp);
+            copy_temp_leave(&open->temp);
         break;
     case COPY_DOWNLOAD:
         if (open->fd >= 0)
@@ -126,14 +126,22 @@ copy_session_unref(struct copy_session *session)
 static void
 log_dropped(const struct copy_session *session, const char *reason)
 {
-    unsigned int uploads = 0;
+    unsigned int dropped = 0;
+    unsigned int kept = 0;
 
     for (const struct copy_open *open = session->opens; open != NULL;
-         open = open->next)
-        uploads += open->kind == COPY_UPLOAD;
+         open = open->next) {
+        if (open->kind == COPY_UPLOAD && open->temp.keep)
+            kept++;
+        else if (open->kind == COPY_UPLOAD)
+            dropped++;
+    }
     fprintf(stderr,
-        "talaria copy: client %u: %s; %u unfinished upload%s dropped\n",
-        session->number, reason, uploads, uploads == 1 ? "" : "s");
+        "talaria copy: client %u: %s; %u unfinished upload%s dropped",
+        session->number, reason, dropped, dropped == 1 ? "" : "s");
+    if (kept > 0)
+        fprintf(stderr, ", %u kept to be resumed", kept);
+    fputc('\n', stderr);
 }
 
 void

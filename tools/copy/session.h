@@ -50,7 +50,8 @@ struct copy_open {
     char name[COPY_NAME_MAX + 1]; /* upload: final name */
     bool replace;                 /* upload */
     enum copy_status failure;     /* upload: of the first failed chunk */
-    uint64_t received;            /* upload: bytes written */
+    uint64_t received;            /* upload: bytes written or verified */
+    uint64_t have;                /* upload: bytes of the partial file */
     int fd;                       /* download */
     struct timespec mtime;        /* download: when it was opened */
     DIR *dir;                     /* listing */
@@ -93,7 +94,8 @@ enum copy_status copy_open_create(struct copy_session *session,
 struct copy_open *copy_open_find(
     struct copy_session *session, uint64_t id, enum copy_open_kind kind);
 
-/* Closes an entry. An upload that was not published is dropped. */
+/* Closes an entry. An upload that was not published is dropped, or kept as a
+ * partial file. */
 void copy_open_close(struct copy_open *open);
 
 /* Releases a reference. */

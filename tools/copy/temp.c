@@ -84,8 +84,7 @@ copy_temp_create(int dir, struct copy_temp *temp_p)
         if (fd < 0 && (errno != EEXIST || i == NAME_TRIES))
             return errno;
     }
-    temp_p->dir = dir;
-    temp_p->fd = fd;
+    *temp_p = (struct copy_temp){.dir = dir, .fd = fd};
     memcpy(temp_p->name, name, sizeof(name));
     return 0;
 }
@@ -179,6 +178,19 @@ copy_temp_drop(struct copy_temp *temp)
 {
     if (temp->name[0] != 0)
         unlinkat(temp->dir, temp->name, 0);
+    close(temp->fd);
+    close(temp->dir);
+}
+
+void
+copy_temp_leave(struct copy_temp *temp)
+{
+    struct stat st;
+
+    if (!temp->keep || fstat(temp->fd, &st) < 0 || st.st_size == 0) {
+        copy_temp_drop(temp);
+        return;
+    }
     close(temp->fd);
     close(temp->dir);
 }

@@ -18,6 +18,7 @@ struct copy_temp {
     int dir;                        /* its directory */
     int fd;                         /* for writing */
     char name[COPY_TEMP_NAME_SIZE]; /* the hidden name, or "" */
+    bool keep;                      /* a partial file, see partial.h */
 };
 
 /* Creates an empty file in the directory `dir` and takes over that descriptor,
@@ -39,6 +40,10 @@ int copy_temp_publish(
 
 /* Closes and removes the file. */
 void copy_temp_drop(struct copy_temp *temp);
+
+/* Closes the file of an interrupted copy. A partial file that is not empty
+ * stays, any other is removed. */
+void copy_temp_leave(struct copy_temp *temp);
 
 /* Makes a random hidden name. EIO: no random numbers. */
 int copy_temp_name(char name_p[COPY_TEMP_NAME_SIZE]);

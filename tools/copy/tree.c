@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "copy/link.h"
+#include "copy/partial.h"
 #include "copy/tree.h"
 
 /* Of the directories of --into. */
@@ -219,7 +220,8 @@ read_directory(
         const char *name = entry->d_name;
         char *local;
 
-        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+            copy_partial_is_name(name))
             continue;
         local = copy_path_join(from->local, name);
         if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
