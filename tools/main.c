@@ -16,11 +16,13 @@ static const struct tool tools[] = {
     {"copy", "copy files to and from a server", tool_copy},
     {"doctor", "check the machine, the environment, plugins and transports",
         tool_doctor},
+    {"export", "serve the statistics of processes to Prometheus", tool_export},
     {"info", "list plugins, or open one and show its properties", tool_info},
     {"manifest", "write the manifest of a plugin", tool_manifest},
     {"perf", "measure latency, rate and bandwidth of a transport", tool_perf},
     {"ping", "call a server and report why it does not answer", tool_ping},
     {"settings", "show all settings, their values and defaults", tool_settings},
+    {"top", "show what processes that publish their statistics do", tool_top},
 };
 
 const char *argp_program_version = "talaria " TALARIA_VERSION;

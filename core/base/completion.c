@@ -50,7 +50,11 @@ void
 base_completion_push(
     struct base_completion_queue *queue, struct base_completion *completion)
 {
-    if (__builtin_expect(!base_lock_try(&queue->lock), 0)) {
+    if (queue->lock.single) {
+        append(queue, completion);
+        return;
+    }
+    if (__builtin_expect(!base_lock_try_used(&queue->lock), 0)) {
         push_slowly(queue, completion);
         return;
     }
@@ -59,7 +63,8 @@ base_completion_push(
         wake(queue);
         return;
     }
-    base_lock_release(&queue->lock);
+    if (__builtin_expect(base_lock_leave_used(&queue->lock), 0))
+        base_lock_wake(&queue->lock);
 }
 
 static struct base_completion *

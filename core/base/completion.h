@@ -72,18 +72,25 @@ base_completion_count_set(struct base_completion_queue *queue, uint32_t count)
     atomic_store_explicit(&queue->count, count, memory_order_release);
 }
 
+/* Removes and returns the first entry of a queue that is not empty. Called under
+ * the lock. */
+static inline struct base_completion *
+base_completion_remove_one(struct base_completion_queue *queue)
+{
+    struct base_completion *first = queue->first;
+
+    queue->first = first->next;
+    base_completion_count_set(queue, base_completion_count_locked(queue) - 1);
+    return first;
+}
+
 /* Removes and returns the first entry, or NULL. Called under the lock. */
 static inline struct base_completion *
 base_completion_remove(struct base_completion_queue *queue)
 {
-    uint32_t count = base_completion_count_locked(queue);
-    struct base_completion *first = queue->first;
-
-    if (__builtin_expect(count == 0, 0))
-        return NULL;
-    queue->first = first->next;
-    base_completion_count_set(queue, count - 1);
-    return first;
+    return __builtin_expect(base_completion_count_locked(queue) == 0, 0)
+               ? NULL
+               : base_completion_remove_one(queue);
 }
 
 #endif /* BASE_COMPLETION_H */

@@ -6,6 +6,8 @@
  *   HG_LOG_SUBSYS         which subsystems log, see base/log.h
  *   TALARIA_PLUGIN_FILES  colon-separated shared objects: only these plugins
  *   TALARIA_PLUGIN_PATH   colon-separated folders with manifests
+ *   TALARIA_PUBLISH       1: publish statistics, see watch/page.h
+ *   TALARIA_TRACE         a file: write a trace of calls, see watch/trace.c
  *   TALARIA_HG_*          settings of the core, see setting/core.c
  *   TALARIA_<PLUGIN>_*    settings of a plugin, see setting/values.h
  *

@@ -58,16 +58,22 @@ base_lock_init(struct base_lock *lock, bool single)
 void base_lock_wait(struct base_lock *lock);
 void base_lock_wake(struct base_lock *lock);
 
+/* base_lock_try of a lock that is used. */
+static inline bool
+base_lock_try_used(struct base_lock *lock)
+{
+    uint32_t state = BASE_LOCK_FREE;
+
+    /* Acquire pairs with the release in base_lock_leave_used. */
+    return atomic_compare_exchange_strong_explicit(&lock->state, &state,
+        BASE_LOCK_HELD, memory_order_acquire, memory_order_relaxed);
+}
+
 /* Takes the lock if it is free. */
 static inline bool
 base_lock_try(struct base_lock *lock)
 {
-    uint32_t state = BASE_LOCK_FREE;
-
-    /* Acquire pairs with the release in base_lock_release. */
-    return lock->single ||
-           atomic_compare_exchange_strong_explicit(&lock->state, &state,
-               BASE_LOCK_HELD, memory_order_acquire, memory_order_relaxed);
+    return lock->single || base_lock_try_used(lock);
 }
 
 static inline void
@@ -77,15 +83,21 @@ base_lock_acquire(struct base_lock *lock)
         base_lock_wait(lock);
 }
 
+/* base_lock_leave of a lock that is used. */
+static inline bool
+base_lock_leave_used(struct base_lock *lock)
+{
+    /* Release pairs with the acquires of the next thread that takes the lock.
+     */
+    return atomic_exchange_explicit(&lock->state, BASE_LOCK_FREE,
+               memory_order_release) == BASE_LOCK_WAITED_FOR;
+}
+
 /* Releases the lock. Returns whether the caller has to call base_lock_wake. */
 static inline bool
 base_lock_leave(struct base_lock *lock)
 {
-    /* Release pairs with the acquires of the next thread that takes the lock.
-     */
-    return !lock->single &&
-           atomic_exchange_explicit(&lock->state, BASE_LOCK_FREE,
-               memory_order_release) == BASE_LOCK_WAITED_FOR;
+    return !lock->single && base_lock_leave_used(lock);
 }
 
 static inline void

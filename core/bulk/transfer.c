@@ -4,6 +4,7 @@
 #include "na/progress.h"
 
 #include "base/log.h"
+#include "base/watch.h"
 #include "na.h"
 #include "na/violation.h"
 #include "rt/submit.h"
@@ -465,12 +466,18 @@ bulk_transfer_internal(struct bulk_context *context,
     return ret;
 }
 
-static void
-count(struct bulk_class *bulk_class)
+/* Called while there is an observer. */
+static __attribute__((cold, noinline)) void
+count(const struct bulk_op *op)
 {
-    if (__builtin_expect(bulk_class->stats, 0))
+    struct bulk_class *bulk_class = op->context->bulk_class;
+    const struct base_watch *watch = base_watch_get();
+
+    if (bulk_class->stats)
         atomic_fetch_add_explicit(
             &bulk_class->transfer_count, 1, memory_order_relaxed);
+    if (watch)
+        watch->bulk(op);
 }
 
 hg_return_t
@@ -501,7 +508,8 @@ HG_Bulk_transfer_id(hg_context_t *context, hg_cb_t callback, void *arg,
     id = bulk_op_table_begin(transfer);
     if (op_id && op_id != HG_OP_ID_IGNORE)
         *op_id = id;
-    count(transfer->context->bulk_class);
+    if (__builtin_expect(base_is_observed(), 0))
+        count(transfer);
     if (start(transfer, &request, memory))
         finish(transfer);
     return HG_SUCCESS;

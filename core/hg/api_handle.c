@@ -11,6 +11,7 @@ set_rpc(struct hg_handle *handle, struct hg_rpc *rpc)
 {
     handle->rpc = rpc;
     handle->info.id = rpc->id;
+    handle->forwardable = handle->peer.addr != NULL;
 }
 
 static void
@@ -21,7 +22,9 @@ set_peer(struct hg_handle *handle, const struct hg_addr *addr)
     na_peer_copy(&handle->peer, addr);
     handle->info.addr = &handle->peer;
     na_peer_release(&before);
-    handle->loopback = addr->self && !handle->context->hg_class->no_loopback;
+    handle->loopback = addr->self && !handle->hg_class->no_loopback;
+    handle->forwardable = handle->rpc != NULL;
+    hg_handle_note_special(handle);
 }
 
 hg_return_t
@@ -56,6 +59,8 @@ HG_Create(
     handle->info.context_id = 0;
     handle->rpc = NULL;
     handle->info.id = 0;
+    handle->forwardable = false;
+    hg_handle_note_special(handle);
     if (rpc)
         set_rpc(handle, rpc);
     handle->info.addr = HG_ADDR_NULL;

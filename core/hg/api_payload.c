@@ -138,8 +138,8 @@ HG_Get_input(hg_handle_t handle, void *in_struct)
 {
     if (!handle || handle->role != HG_ROLE_TARGET || !handle->rpc)
         return HG_INVALID_ARG;
-    return message_decode(handle, &handle->in,
-        handle->context->hg_class->in_offset, handle->rpc->in_proc, in_struct);
+    return message_decode(handle, &handle->in, handle->hg_class->in_offset,
+        handle->rpc->in_proc, in_struct);
 }
 
 hg_return_t
@@ -156,9 +156,8 @@ HG_Get_output(hg_handle_t handle, void *out_struct)
 {
     if (!handle || handle->role != HG_ROLE_ORIGIN || !handle->rpc)
         return HG_INVALID_ARG;
-    return message_decode(handle, &handle->out,
-        handle->context->hg_class->out_offset, handle->rpc->out_proc,
-        out_struct);
+    return message_decode(handle, &handle->out, handle->hg_class->out_offset,
+        handle->rpc->out_proc, out_struct);
 }
 
 hg_return_t
@@ -173,16 +172,14 @@ HG_Free_output(hg_handle_t handle, void *out_struct)
 __attribute__((cold)) hg_size_t
 HG_Get_input_payload_size(hg_handle_t handle)
 {
-    return handle ? hg_payload_size(
-                        &handle->in, handle->context->hg_class->in_offset)
+    return handle ? hg_payload_size(&handle->in, handle->hg_class->in_offset)
                   : 0;
 }
 
 __attribute__((cold)) hg_size_t
 HG_Get_output_payload_size(hg_handle_t handle)
 {
-    return handle ? hg_payload_size(
-                        &handle->out, handle->context->hg_class->out_offset)
+    return handle ? hg_payload_size(&handle->out, handle->hg_class->out_offset)
                   : 0;
 }
 

@@ -78,6 +78,7 @@
 /* The upper bits are the generation: the number of the call, so that an event
  * for one call does not change the next. */
 #define HG_CALL_SHIFT 12
+#define HG_CALL_LOW ((1U << HG_CALL_SHIFT) - 1)
 
 enum hg_call_event {
     HG_CALL_ON_SENT,
@@ -113,6 +114,13 @@ static inline uint32_t
 hg_call_word(const struct hg_call *call)
 {
     return atomic_load_explicit(&call->word, memory_order_relaxed);
+}
+
+/* Returns whether the stages of the call are observed, see stage.h. */
+static inline bool
+hg_call_is_observed(const struct hg_call *call)
+{
+    return hg_call_word(call) & HG_CALL_OBSERVED;
 }
 
 static inline uint32_t
@@ -200,13 +208,21 @@ enum hg_call_result hg_call_ended_rare(
 enum hg_call_result hg_call_event_rare(
     struct hg_call *call, enum hg_call_event event, uint32_t generation);
 
-static inline __attribute__((always_inline)) enum hg_call_result
-hg_call_ended(struct hg_call *call, uint32_t operation, uint32_t note)
+/* Ends an operation; returns the word before. */
+static inline uint32_t
+hg_call_end(struct hg_call *call, uint32_t operation, uint32_t note)
 {
     /* Release: what this operation did comes before the end of the call;
      * acquire: what the other operation did as well. */
-    uint32_t before = atomic_fetch_sub_explicit(
+    return atomic_fetch_sub_explicit(
         &call->word, operation - note, memory_order_acq_rel);
+}
+
+/* The result of the end of an operation, by the word before. */
+static inline __attribute__((always_inline)) enum hg_call_result
+hg_call_end_result(
+    struct hg_call *call, uint32_t before, uint32_t operation, uint32_t note)
+{
     uint32_t left =
         (before - operation) &
         (HG_CALL_SEND | HG_CALL_RECV | HG_CALL_CALLBACK | HG_CALL_EARLY);
@@ -217,6 +233,30 @@ hg_call_ended(struct hg_call *call, uint32_t operation, uint32_t note)
             (before & (operation | HG_CALL_EARLY)) != operation, 0))
         return hg_call_ended_rare(call, before, operation, note);
     return HG_CALL_NOTHING;
+}
+
+static inline __attribute__((always_inline)) enum hg_call_result
+hg_call_ended(struct hg_call *call, uint32_t operation, uint32_t note)
+{
+    return hg_call_end_result(
+        call, hg_call_end(call, operation, note), operation, note);
+}
+
+/* Origin: does what RECEIVED does to a call whose request is sent and that has
+ * no flags; only progress, under its lock, changes the word of such a call. The
+ * caller queues the callback. False, and nothing is changed: it is another
+ * call. */
+static inline bool
+hg_call_answer_sent(struct hg_call *call)
+{
+    /* Acquire pairs with the release in hg_call_ended. */
+    uint32_t word = atomic_load_explicit(&call->word, memory_order_acquire);
+
+    if ((word & HG_CALL_LOW) != (HG_CALL_RECV | HG_CALL_CALLBACK))
+        return false;
+    atomic_store_explicit(&call->word,
+        word + HG_CALL_IS_ANSWERED - HG_CALL_RECV, memory_order_release);
+    return true;
 }
 
 /* What CLAIM and CLAIM_CALLBACK do to a phase without flags, callback being 0 or

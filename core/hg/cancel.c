@@ -247,6 +247,7 @@ talaria_handle_set_deadline(hg_handle_t handle, unsigned int timeout_ms)
     if (!hg_call_is_idle(&handle->call))
         return HG_BUSY;
     handle->timeout_ms = timeout_ms;
+    hg_handle_note_special(handle);
     return HG_SUCCESS;
 }
 

@@ -20,7 +20,6 @@ struct hg_class {
     bool no_overflow;
     bool no_loopback;       /* calls to oneself use the transport */
     uint32_t take_flags;    /* HG_MESSAGE_*, of every received request */
-    _Atomic bool observed;  /* by statistics or the log, see stage.h */
     uint8_t checksum_flags; /* for sent headers */
     uint32_t post_init;     /* receives posted by a listening context */
     uint32_t post_incr;     /* number added when all are in use */
@@ -54,13 +53,6 @@ static inline struct na_class *
 hg_class_na(const struct hg_class *hg_class)
 {
     return hg_class->bulk.na_class;
-}
-
-/* Returns whether the stages of its calls are counted or logged. */
-static inline bool
-hg_class_is_observed(const struct hg_class *hg_class)
-{
-    return atomic_load_explicit(&hg_class->observed, memory_order_relaxed);
 }
 
 /* Increments a counter, if the class was opened with stats. */

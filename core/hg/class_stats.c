@@ -4,7 +4,9 @@
 #include "hg/class_stats.h"
 
 #include "base/log.h"
+#include "base/watch.h"
 #include "hg/class.h"
+#include "hg/watch.h"
 #include "na.h"
 
 #include <pthread.h>
@@ -216,33 +218,28 @@ dump(const struct hg_class *hg_class)
             (unsigned long long) values[i]);
 }
 
-/* Called under classes_lock. */
-static void
-observe(struct hg_class *hg_class)
-{
-    atomic_store_explicit(&hg_class->observed,
-        hg_class->bulk.stats || base_log_wanted(BASE_LOG_DEBUG),
-        memory_order_relaxed);
-}
-
+/* The log at level DEBUG is an observer. */
 static void
 level_changed(void)
 {
-    struct hg_class *hg_class;
+    static bool observes;
+    bool wanted = base_log_wanted(BASE_LOG_DEBUG);
 
     pthread_mutex_lock(&classes_lock);
-    LIST_FOREACH (hg_class, &classes, all_next)
-        observe(hg_class);
+    base_observe(wanted - observes);
+    observes = wanted;
     pthread_mutex_unlock(&classes_lock);
 }
 
 void
 hg_class_stats_enter(struct hg_class *hg_class)
 {
+    base_log_on_level(level_changed);
+    level_changed();
     pthread_mutex_lock(&classes_lock);
     LIST_INSERT_HEAD(&classes, hg_class, all_next);
-    base_log_on_level(level_changed);
-    observe(hg_class);
+    base_observe(hg_class->bulk.stats);
+    hg_watch_start();
     pthread_mutex_unlock(&classes_lock);
 }
 
@@ -251,6 +248,7 @@ hg_class_stats_leave(struct hg_class *hg_class)
 {
     pthread_mutex_lock(&classes_lock);
     LIST_REMOVE(hg_class, all_next);
+    base_observe(-hg_class->bulk.stats);
     pthread_mutex_unlock(&classes_lock);
     if (hg_class->bulk.stats && base_log_wanted(BASE_LOG_INFO))
         dump(hg_class);

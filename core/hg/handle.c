@@ -122,6 +122,7 @@ hg_handle_change_port(struct hg_handle *handle, struct hg_port *port)
     for (unsigned i = 0; i < 2; i++)
         memset(na_op_part(ops[i]), 0, port->net.na_class->opened.op_size);
     handle->port = port;
+    handle->tag = hg_handle_tag(handle, handle->cookie);
     return HG_SUCCESS;
 }
 
@@ -136,6 +137,7 @@ enlist(struct hg_handle *handle)
     ret = check_index(&handle->port->net, context->index_next);
     if (ret == HG_SUCCESS) {
         handle->index = context->index_next++;
+        handle->tag = hg_handle_tag(handle, handle->cookie);
         LIST_INSERT_HEAD(&context->handles, handle, all_next);
     }
     base_lock_release(&context->pool_lock);
@@ -163,6 +165,7 @@ hg_handle_create(struct hg_context *context, struct hg_port *port,
     if (!handle)
         return HG_NOMEM;
     handle->context = context;
+    handle->hg_class = hg_class;
     handle->port = port;
     handle->side = side;
     handle->role = side->role;
@@ -173,6 +176,7 @@ hg_handle_create(struct hg_context *context, struct hg_port *port,
     handle->recv = (struct na_op *) ((char *) handle + hg_class->recv_at);
     handle->send->owner = handle->recv->owner = handle;
     side->prepare(handle);
+    hg_handle_note_special(handle);
     proc_init(&handle->in.proc, hg_class, handle, HG_NOHASH);
     proc_init(&handle->out.proc, hg_class, handle, HG_NOHASH);
     ret = buffers_alloc(&port->net, side->role, &handle->in, &handle->out);

@@ -68,8 +68,9 @@ struct hg_handle {
     struct base_completion completion;
     struct hg_info info;
     struct hg_context *context;
-    struct hg_port *port; /* port of the context, for one transport */
-    struct hg_rpc *rpc;   /* NULL: not set, or not registered */
+    struct hg_class *hg_class; /* of the context */
+    struct hg_port *port;      /* port of the context, for one transport */
+    struct hg_rpc *rpc;        /* NULL: not set, or not registered */
     struct na_op *send;
     struct na_op *recv;
     struct hg_call call;
@@ -80,6 +81,9 @@ struct hg_handle {
     bool awaiting;   /* a response of loopback.c, under its lock */
     const struct hg_side *side;
     enum hg_role role;   /* of the side */
+    bool forwardable;    /* origin: it has an RPC and a peer */
+    bool special;        /* its messages are no plain ones: checksums, loopback,
+                            a deadline */
     const void *runner;  /* target: &hg_handle_thread of the handler's thread */
     _Atomic int state;   /* enum hg_handle_state */
     bool no_response;    /* of this request */
@@ -104,6 +108,7 @@ struct hg_handle {
     uint64_t began;                       /* for statistics */
     uint64_t took;                        /* target: time until the response */
     hg_return_t result;                   /* target: code of the response */
+    uint32_t lane;                        /* of a trace, see ../watch */
     struct hg_multi_buffer *multi_buffer; /* contains in.buffer, or NULL */
     char *own_buffer;                     /* in.buffer without multi_buffer */
     struct hg_multi_message *multi_message; /* about to be delivered to it */
@@ -124,6 +129,15 @@ static inline struct hg_handle *
 hg_handle_of(struct base_completion *completion)
 {
     return (struct hg_handle *) completion;
+}
+
+/* Sets `special`, after a change of what it depends on. */
+static inline void
+hg_handle_note_special(struct hg_handle *handle)
+{
+    handle->special = handle->loopback || handle->local ||
+                      handle->timeout_ms > 0 ||
+                      handle->hg_class->checksum_flags != 0;
 }
 
 /* The NA context of the handle's operations. */

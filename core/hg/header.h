@@ -252,7 +252,7 @@ hg_header_request_decode(
 }
 
 /* Decodes a header without flags. size: bytes of payload in the message. False:
- * the header has flags, or is malformed. */
+ * the header has flags, or is malformed. Compares all that can be at once. */
 static inline bool
 hg_header_request_decode_plain(
     const void *bytes, size_t size, struct hg_header_request *header_p)
@@ -311,14 +311,16 @@ static inline bool
 hg_header_response_decode_plain(
     const void *bytes, size_t size, struct hg_header_response *header_p)
 {
+    /* The result is the upper half, and SUCCESS is 0. */
+    uint64_t size_and_ret = hg_header_word(bytes, 1);
+
     header_p->flags = 0;
     header_p->cookie = hg_header_half(bytes, 4);
-    header_p->payload_size = hg_header_half(bytes, 8);
+    header_p->payload_size = (uint32_t) size_and_ret;
     header_p->ret = HG_SUCCESS;
     return hg_header_half(bytes, 0) ==
                HG_HEADER_PLAIN(HG_HEADER_MAGIC_RESPONSE) &&
-           hg_header_half(bytes, 12) == HG_SUCCESS &&
-           hg_header_half(bytes, 16) == 0 && header_p->payload_size <= size;
+           size_and_ret <= size && hg_header_half(bytes, 16) == 0;
 }
 
 /* The functions that follow run rarely. A hg_header_more has

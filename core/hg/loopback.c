@@ -26,6 +26,7 @@ make_target(struct hg_context *context, struct hg_handle **target_p)
     /* The handle is on the list already, where others may read it. */
     base_lock_acquire(&context->pool_lock);
     (*target_p)->local = true;
+    hg_handle_note_special(*target_p);
     base_lock_release(&context->pool_lock);
     return HG_SUCCESS;
 }

@@ -67,16 +67,18 @@ hg_message_encode(struct hg_message *message, size_t offset, char *end,
     hg_return_t ret;
 
     message->size = offset;
-    message->flags = 0;
-    if (!data || !proc_cb)
+    if (__builtin_expect(!data || !proc_cb, 0)) {
+        message->flags = 0;
         return HG_SUCCESS;
+    }
     message->source = data;
     proc_begin(proc, message->payload + offset, end, HG_ENCODE);
     ret = proc_cb(proc, data);
+    message->flags = 0;
     if (__builtin_expect(proc->extra, 0))
         return hg_message_spilled(message, ret);
-    if (ret == HG_SUCCESS)
-        message->size += proc_used(proc);
+    if (__builtin_expect(ret == HG_SUCCESS, 1))
+        message->size = (hg_size_t) (proc->pos - message->payload);
     return ret;
 }
 

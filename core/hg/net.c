@@ -37,6 +37,9 @@ hg_net_init(struct hg_net *net, struct na_class *na_class)
     net->out_size = opened->max_expected_size;
     net->in_payload = opened->unexpected_header_size + HG_HEADER_REQUEST_SIZE;
     net->out_payload = opened->expected_header_size + HG_HEADER_RESPONSE_SIZE;
+    net->in_most = net->in_size - net->in_payload;
+    net->out_most = net->out_size - net->out_payload;
+    net->tag_step = 1ULL << net->index_bits;
     net->in_room = net->in_size - opened->unexpected_header_size;
     net->out_room = net->out_size - opened->expected_header_size;
 }

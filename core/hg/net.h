@@ -31,7 +31,10 @@ struct hg_net {
     size_t out_size;    /* bytes of a response buffer */
     size_t in_room;     /* bytes of that for header and payload */
     size_t out_room;
+    size_t in_most; /* bytes of that for payload */
+    size_t out_most;
     uint32_t index_bits; /* bits of a tag with the handle's number */
+    uint64_t tag_step;   /* the lowest of the other bits */
     uint64_t tag_mask;
 };
 
@@ -76,14 +79,14 @@ void hg_port_init(struct hg_port *port, const struct hg_net *net,
 static inline size_t
 hg_net_in_room(const struct hg_net *net)
 {
-    return net->in_size - net->in_payload;
+    return net->in_most;
 }
 
 /* Returns the maximum bytes of payload in a response message. */
 static inline size_t
 hg_net_out_room(const struct hg_net *net)
 {
-    return net->out_size - net->out_payload;
+    return net->out_most;
 }
 
 #endif /* HG_NET_H */

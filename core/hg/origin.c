@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/time.h"
+#include "base/watch.h"
 #include "hg/cancel_message.h"
 #include "hg/checksum.h"
 #include "hg/extra.h"
@@ -31,7 +32,8 @@ forward_run(struct base_completion *completion)
     info.type = HG_CB_FORWARD;
     info.ret = hg_call_ret(&handle->call);
     if (__builtin_expect(
-            hg_call_word(&handle->call) & (HG_CALL_TIMER | HG_CALL_OBSERVED),
+            (hg_call_word(&handle->call) & (HG_CALL_TIMER | HG_CALL_OBSERVED)) |
+                (uint32_t) info.ret,
             0))
         hg_forward_noted(handle);
     if (__builtin_expect(handle->in.extra != NULL, 0))
@@ -76,16 +78,6 @@ is_over(struct hg_handle *handle, enum hg_call_result result)
     if (__builtin_expect(result == HG_CALL_RELEASED, 0))
         hg_handle_orphan_ended(handle);
     return false;
-}
-
-/* Completes an operation. Returns true if the forward is complete. */
-static inline __attribute__((always_inline)) bool
-ended(struct hg_handle *handle, enum hg_call_event event)
-{
-    return is_over(
-        handle, __builtin_expect(hg_call_ret(&handle->call) != HG_SUCCESS, 0)
-                    ? failed(handle, event)
-                    : hg_call_event(&handle->call, event, 0));
 }
 
 /* Completes an operation, and queues the handle if the forward is complete. In
@@ -141,7 +133,7 @@ not_received(
     if (code != NA_SUCCESS) {
         ret = (hg_return_t) code;
     } else {
-        hg_count_dropped(handle->context->hg_class);
+        hg_count_dropped(handle->hg_class);
         HG_LOG_PEER(handle, ERROR, "malformed response of %llu bytes: %s",
             (unsigned long long) event->length, HG_Error_to_string(ret));
         handle->out.flags = 0;
@@ -155,7 +147,7 @@ not_received(
 static __attribute__((cold, noinline)) void
 late_received(struct hg_handle *handle)
 {
-    struct hg_class *hg_class = handle->context->hg_class;
+    struct hg_class *hg_class = handle->hg_class;
     int32_t code;
 
     hg_count(hg_class, &hg_class->counters.response_late);
@@ -195,29 +187,29 @@ take(struct hg_handle *handle, const na_plugin_event *event)
     handle->out.size = header.payload_size;
     handle->out.flags = header.flags;
     hg_call_record(&handle->call, header.ret);
-    if (__builtin_expect(hg_class_is_observed(handle->context->hg_class), 0))
+    if (__builtin_expect(hg_call_is_observed(&handle->call), 0))
         hg_stage_answer(handle);
     if (__builtin_expect(header.flags != 0, 0) && take_flagged(handle))
         return;
     ended_in_progress(handle, HG_CALL_ON_RECEIVED);
 }
 
-/* Takes a successful response without flags to a forward that has not failed.
- * Returns false, without having changed anything, if it is another event. */
+/* Takes a successful response without flags to a call without flags, whose
+ * request is sent: the callback is to be queued. Returns false, without having
+ * changed anything, if it is another event. */
 static inline __attribute__((always_inline)) bool
 take_plain(struct hg_handle *handle, const na_plugin_event *event)
 {
     const struct hg_net *net = &handle->port->net;
     const char *header = handle->out.payload - HG_HEADER_RESPONSE_SIZE;
     struct hg_header_response response;
+    /* Less than the header: a large number. */
+    size_t length = event->length - net->out_payload;
 
-    if (na_event_state(event) != NA_EVENT_MESSAGE ||
-        event->length < net->out_payload || event->length > net->out_size ||
-        !hg_header_response_decode_plain(
-            header, event->length - net->out_payload, &response) ||
+    if (na_event_state(event) != NA_EVENT_MESSAGE || length > net->out_most ||
+        !hg_header_response_decode_plain(header, length, &response) ||
         response.cookie != handle->cookie ||
-        hg_class_is_observed(handle->context->hg_class) ||
-        hg_call_ret(&handle->call) != HG_SUCCESS)
+        !hg_call_answer_sent(&handle->call))
         return false;
     handle->out.size = response.payload_size;
     handle->out.flags = 0;
@@ -229,12 +221,13 @@ answer_received(struct na_op *op, const na_plugin_event *event)
 {
     struct hg_handle *handle = op->owner;
 
-    if (__builtin_expect(!take_plain(handle, event), 0))
+    if (__builtin_expect(!take_plain(handle, event), 0)) {
         take(handle, event);
-    else if (is_over(
-                 handle, hg_call_event(&handle->call, HG_CALL_ON_RECEIVED, 0)))
-        base_completion_push(
-            &handle->context->bulk.completions, &handle->completion);
+        return;
+    }
+    handle->completion.run = forward_run;
+    base_completion_push(
+        &handle->context->bulk.completions, &handle->completion);
 }
 
 static void
@@ -347,6 +340,34 @@ refused(struct hg_handle *handle, bool awaiting, int32_t code)
     return HG_SUCCESS;
 }
 
+/* The transport has sent the request at once, and the call has changed
+ * otherwise. */
+static __attribute__((noinline, cold)) hg_return_t
+sent_rare(struct hg_handle *handle, enum hg_call_result result)
+{
+    if (is_over(handle, result))
+        hg_context_complete(handle->context, &handle->completion);
+    return HG_SUCCESS;
+}
+
+/* The transport has sent the request at once: most often before the response
+ * can arrive. */
+static inline __attribute__((always_inline)) hg_return_t
+sent(struct hg_handle *handle)
+{
+    uint32_t before;
+
+    if (__builtin_expect(hg_call_ret(&handle->call) != HG_SUCCESS, 0))
+        return sent_rare(handle, failed(handle, HG_CALL_ON_SENT));
+    before = hg_call_end(&handle->call, HG_CALL_SEND, 0);
+    if (__builtin_expect((before & HG_CALL_PHASE) ==
+                             (HG_CALL_SEND | HG_CALL_RECV | HG_CALL_CALLBACK),
+            1))
+        return HG_SUCCESS;
+    return sent_rare(
+        handle, hg_call_end_result(&handle->call, before, HG_CALL_SEND, 0));
+}
+
 /* Sends the request, after the receive was posted, if there is one. */
 static inline __attribute__((always_inline)) hg_return_t
 start(struct hg_handle *handle, bool awaiting)
@@ -357,15 +378,13 @@ start(struct hg_handle *handle, bool awaiting)
         return HG_SUCCESS;
     if (__builtin_expect(code != NA_PLUGIN_DONE, 0))
         return refused(handle, awaiting, code);
-    if (ended(handle, HG_CALL_ON_SENT))
-        hg_context_complete(handle->context, &handle->completion);
-    return HG_SUCCESS;
+    return sent(handle);
 }
 
 static void
 encode_header(struct hg_handle *handle)
 {
-    struct hg_class *hg_class = handle->context->hg_class;
+    struct hg_class *hg_class = handle->hg_class;
     char *bytes = handle->in.payload - HG_HEADER_REQUEST_SIZE;
     struct hg_header_request header = {
         .flags = (uint8_t) (hg_class->checksum_flags | handle->in.flags |
@@ -406,7 +425,7 @@ forward_encoded(struct hg_handle *handle)
 
     encode_header(handle);
     begin(handle, awaiting ? HG_CALL_SEND | HG_CALL_RECV : HG_CALL_SEND);
-    if (hg_class_is_observed(handle->context->hg_class))
+    if (base_is_observed())
         hg_stage_forward(handle);
     if (handle->timeout_ms > 0) {
         hg_return_t ret =
@@ -434,13 +453,10 @@ forward_encoded(struct hg_handle *handle)
 static inline __attribute__((always_inline)) hg_return_t
 forward_plain(struct hg_handle *handle)
 {
-    const struct hg_class *hg_class = handle->context->hg_class;
     int32_t code;
 
-    if (__builtin_expect(
-            (handle->in.flags | hg_class->checksum_flags | handle->no_response |
-                handle->loopback | hg_class_is_observed(hg_class) |
-                handle->timeout_ms) != 0,
+    if (__builtin_expect((handle->in.flags | handle->special |
+                             handle->no_response | base_is_observed()) != 0,
             0))
         return forward_encoded(handle);
     hg_header_request_encode(handle->in.payload - HG_HEADER_REQUEST_SIZE,
@@ -465,10 +481,12 @@ forward(struct hg_handle *handle, hg_cb_t callback, void *arg, void *in_struct)
     handle->callback = callback;
     handle->arg = arg;
     handle->cookie++;
-    handle->tag = hg_handle_tag(handle, handle->cookie);
+    /* hg_handle_tag(handle, handle->cookie) */
+    handle->tag =
+        (handle->tag + handle->port->net.tag_step) & handle->port->net.tag_mask;
     handle->no_response =
         atomic_load_explicit(&handle->rpc->no_response, memory_order_relaxed);
-    ret = hg_message_encode(&handle->in, handle->context->hg_class->in_offset,
+    ret = hg_message_encode(&handle->in, handle->hg_class->in_offset,
         handle->in.buffer + handle->port->net.in_size, handle->rpc->in_proc,
         in_struct);
     if (ret != HG_SUCCESS)
@@ -491,8 +509,7 @@ forward_again(
 hg_return_t
 HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
 {
-    if (!handle || handle->role != HG_ROLE_ORIGIN || !handle->rpc ||
-        !handle->peer.addr)
+    if (!handle || !handle->forwardable)
         return HG_INVALID_ARG;
     if (!hg_call_is_idle(&handle->call))
         return HG_BUSY;

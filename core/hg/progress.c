@@ -82,15 +82,23 @@ HG_Trigger(hg_context_t *context, unsigned int timeout, unsigned int max_count,
     if (!context)
         return HG_INVALID_ARG;
     queue = &context->bulk.completions;
-    if (max_count != 1 || base_completion_count(queue) == 0 ||
-        !base_lock_try(&queue->lock))
+    if (max_count != 1 || base_completion_count(queue) == 0)
+        return trigger(context, timeout, max_count, actual_count_p);
+    if (queue->lock.single) {
+        completion = base_completion_remove_one(queue);
+        if (actual_count_p)
+            *actual_count_p = 1;
+        completion->run(completion);
+        return HG_SUCCESS;
+    }
+    if (__builtin_expect(!base_lock_try_used(&queue->lock), 0))
         return trigger(context, timeout, max_count, actual_count_p);
     completion = base_completion_remove(queue);
     if (__builtin_expect(!completion, 0))
         return trigger_locked(context, timeout, max_count, actual_count_p);
     if (actual_count_p)
         *actual_count_p = 1;
-    if (__builtin_expect(base_lock_leave(&queue->lock), 0))
+    if (__builtin_expect(base_lock_leave_used(&queue->lock), 0))
         return wake_and_run(context, completion);
     completion->run(completion);
     return HG_SUCCESS;

@@ -260,7 +260,7 @@ revive(struct hg_registry *registry, struct hg_rpc *rpc)
     if (!stats_add(registry, rpc, rpc))
         return false;
     atomic_store_explicit(&rpc->no_response, false, memory_order_relaxed);
-    hg_rpc_set_gone(rpc, 0);
+    hg_rpc_set_gone(rpc, rpc->handler ? 0 : HG_RPC_NO_HANDLER);
     return true;
 }
 
@@ -296,6 +296,7 @@ add_locked(struct hg_registry *registry, struct hg_rpc *rpc, bool *added_p)
             atomic_load_explicit(&before->no_response, memory_order_relaxed),
             memory_order_relaxed);
     }
+    hg_rpc_set_gone(rpc, rpc->handler ? 0 : HG_RPC_NO_HANDLER);
     SLIST_INSERT_HEAD(&registry->all, rpc, next);
     slot_set(slot, rpc);
     /* For those that remember it: see hg_rpc_serves. */

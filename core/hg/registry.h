@@ -15,8 +15,8 @@
 #include <sys/queue.h>
 
 /* A removed entry is still in its slot; a replaced one may still be read by who
- * found it before. */
-enum hg_rpc_gone { HG_RPC_REMOVED = 1, HG_RPC_REPLACED };
+ * found it before; one without a handler serves no requests. */
+enum hg_rpc_gone { HG_RPC_REMOVED = 1, HG_RPC_REPLACED, HG_RPC_NO_HANDLER };
 
 struct hg_rpc {
     hg_id_t id;
@@ -80,8 +80,7 @@ static inline bool
 hg_rpc_serves(const struct hg_rpc *rpc, hg_id_t id)
 {
     return rpc && rpc->id == id &&
-           atomic_load_explicit(&rpc->gone, memory_order_relaxed) == 0 &&
-           rpc->handler;
+           atomic_load_explicit(&rpc->gone, memory_order_relaxed) == 0;
 }
 
 static inline bool

@@ -1,33 +1,51 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counting and logging the stages of a call. */
+/* Counting, logging and reporting the stages of a call. */
 #include "hg/stage.h"
 
 #include "base/time.h"
+#include "base/watch.h"
 #include "hg/handle.h"
 #include "hg/peer_log.h"
+#include "hg/probe.h"
 
+static const char *const names[HG_STAGE_MAX] = {[HG_STAGE_FORWARD] = "forward",
+    [HG_STAGE_ANSWER] = "answer arrived",
+    [HG_STAGE_FORWARDED] = "forward's callback",
+    [HG_STAGE_RECEIVED] = "request arrived",
+    [HG_STAGE_HANDLER] = "handler",
+    [HG_STAGE_RESPOND] = "respond",
+    [HG_STAGE_NOT_RESPONDED] = "answer not sent",
+    [HG_STAGE_DROPPED] = "dropped without an answer",
+    [HG_STAGE_RELEASED] = "released"};
+
+/* Logs and reports a stage. Returns whether the class counts it. */
 static bool
-counts(const struct hg_handle *handle)
+note(struct hg_handle *handle, enum hg_stage stage, hg_return_t ret)
 {
-    return handle->context->hg_class->bulk.stats;
+    const struct base_watch *watch = base_watch_get();
+
+    if (watch)
+        watch->stage(handle, (int) stage, (int) ret);
+    hg_stage_log(handle, names[stage], ret);
+    return handle->hg_class->bulk.stats;
 }
 
 static struct hg_counters *
 counters_of(const struct hg_handle *handle)
 {
-    return &handle->context->hg_class->counters;
+    return &handle->hg_class->counters;
 }
 
 static hg_size_t
 in_size(const struct hg_handle *handle)
 {
-    return hg_payload_size(&handle->in, handle->context->hg_class->in_offset);
+    return hg_payload_size(&handle->in, handle->hg_class->in_offset);
 }
 
 static hg_size_t
 out_size(const struct hg_handle *handle)
 {
-    return hg_payload_size(&handle->out, handle->context->hg_class->out_offset);
+    return hg_payload_size(&handle->out, handle->hg_class->out_offset);
 }
 
 /* Starts to observe a call. */
@@ -41,9 +59,9 @@ watch(struct hg_handle *handle)
 void
 hg_stage_forward(struct hg_handle *handle)
 {
-    hg_stage_log(handle, "forward", HG_SUCCESS);
+    HG_PROBE(handle, forward, HG_SUCCESS);
     watch(handle);
-    if (!counts(handle))
+    if (!note(handle, HG_STAGE_FORWARD, HG_SUCCESS))
         return;
     hg_stats_add(&counters_of(handle)->request_sent, 1);
     hg_stats_add_request(hg_rpc_stats_of(handle->rpc)->origin, in_size(handle));
@@ -52,8 +70,10 @@ hg_stage_forward(struct hg_handle *handle)
 void
 hg_stage_answer(struct hg_handle *handle)
 {
-    hg_stage_log(handle, "answer arrived", hg_call_ret(&handle->call));
-    if (counts(handle))
+    hg_return_t ret = hg_call_ret(&handle->call);
+
+    HG_PROBE(handle, answer, ret);
+    if (note(handle, HG_STAGE_ANSWER, ret))
         hg_stats_add(&counters_of(handle)->response_received, 1);
 }
 
@@ -63,9 +83,8 @@ hg_stage_forwarded(struct hg_handle *handle)
     hg_return_t ret = hg_call_ret(&handle->call);
     _Atomic uint64_t *fields;
 
-    hg_call_forget(&handle->call, HG_CALL_OBSERVED);
-    hg_stage_log(handle, "forward's callback", ret);
-    if (!counts(handle))
+    HG_PROBE(handle, forwarded, ret);
+    if (!note(handle, HG_STAGE_FORWARDED, ret))
         return;
     fields = hg_rpc_stats_of(handle->rpc)->origin;
     if (ret != HG_SUCCESS) {
@@ -81,10 +100,10 @@ hg_stage_received(struct hg_handle *handle)
 {
     _Atomic uint64_t *fields;
 
-    hg_stage_log(handle, "request arrived", HG_SUCCESS);
+    HG_PROBE(handle, received, HG_SUCCESS);
     handle->in.flags |= HG_MESSAGE_OBSERVED;
     watch(handle);
-    if (!counts(handle))
+    if (!note(handle, HG_STAGE_RECEIVED, HG_SUCCESS))
         return;
     hg_stats_add(&counters_of(handle)->request_received, 1);
     hg_stats_add(&counters_of(handle)->active, 1);
@@ -97,9 +116,10 @@ hg_stage_received(struct hg_handle *handle)
 }
 
 void
-hg_stage_handler(const struct hg_handle *handle)
+hg_stage_handler(struct hg_handle *handle)
 {
-    hg_stage_log(handle, "handler", HG_SUCCESS);
+    HG_PROBE(handle, handler, HG_SUCCESS);
+    note(handle, HG_STAGE_HANDLER, HG_SUCCESS);
 }
 
 /* Counts the handle's response; once: see hg_stats_add_answer. */
@@ -124,8 +144,8 @@ add_response(struct hg_handle *handle, uint64_t once)
 void
 hg_stage_respond(struct hg_handle *handle, hg_return_t result)
 {
-    hg_stage_log(handle, "respond", result);
-    if (!counts(handle))
+    HG_PROBE(handle, respond, result);
+    if (!note(handle, HG_STAGE_RESPOND, result))
         return;
     handle->took = base_time_now() - handle->began;
     handle->result = result;
@@ -135,8 +155,8 @@ hg_stage_respond(struct hg_handle *handle, hg_return_t result)
 void
 hg_stage_not_responded(struct hg_handle *handle, hg_return_t ret)
 {
-    hg_stage_log(handle, "answer not sent", ret);
-    if (!counts(handle))
+    HG_PROBE(handle, not_responded, ret);
+    if (!note(handle, HG_STAGE_NOT_RESPONDED, ret))
         return;
     add_response(handle, UINT64_MAX);
     if (handle->rpc)
@@ -146,8 +166,8 @@ hg_stage_not_responded(struct hg_handle *handle, hg_return_t ret)
 void
 hg_stage_dropped(struct hg_handle *handle)
 {
-    hg_stage_log(handle, "dropped without an answer", HG_SUCCESS);
-    if (counts(handle))
+    HG_PROBE(handle, dropped, HG_SUCCESS);
+    if (note(handle, HG_STAGE_DROPPED, HG_SUCCESS))
         hg_stats_add(
             &hg_rpc_stats_of(handle->rpc)->target[HG_STATS_FIELD(dropped)], 1);
 }
@@ -161,10 +181,10 @@ hg_stage_released(struct hg_handle *handle)
         hg_handle_timer_stop(handle);
     if (!(word & HG_CALL_OBSERVED))
         return;
-    hg_call_forget(&handle->call, HG_CALL_OBSERVED);
-    hg_stage_log(handle, "released", HG_SUCCESS);
-    if (counts(handle))
+    HG_PROBE(handle, released, HG_SUCCESS);
+    if (note(handle, HG_STAGE_RELEASED, HG_SUCCESS))
         hg_stats_add(&counters_of(handle)->active, UINT64_MAX);
+    hg_call_forget(&handle->call, HG_CALL_OBSERVED);
 }
 
 void
@@ -174,6 +194,7 @@ hg_forward_noted(struct hg_handle *handle)
 
     if (word & HG_CALL_TIMER)
         hg_handle_timer_stop(handle);
-    if (word & HG_CALL_OBSERVED)
+    if (word & HG_CALL_OBSERVED || hg_call_ret(&handle->call) != HG_SUCCESS)
         hg_stage_forwarded(handle);
+    hg_call_forget(&handle->call, HG_CALL_OBSERVED);
 }

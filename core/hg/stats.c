@@ -2,8 +2,8 @@
 /* Counters. */
 #include "hg/stats.h"
 
-static enum talaria_failure
-failure_of(hg_return_t ret)
+enum talaria_failure
+hg_stats_failure(hg_return_t ret)
 {
     switch (ret) {
     case HG_CANCELED:
@@ -30,7 +30,8 @@ void
 hg_stats_add_failure(_Atomic uint64_t *fields, uint64_t once, hg_return_t ret)
 {
     hg_stats_add(
-        &fields[HG_STATS_FIELD(failures) + (size_t) failure_of(ret)], once);
+        &fields[HG_STATS_FIELD(failures) + (size_t) hg_stats_failure(ret)],
+        once);
 }
 
 void

@@ -70,6 +70,9 @@ hg_stats_add(_Atomic uint64_t *counter, uint64_t value)
     atomic_fetch_add_explicit(counter, value, memory_order_relaxed);
 }
 
+/* Returns the kind of a failure. */
+enum talaria_failure hg_stats_failure(hg_return_t ret);
+
 /* Counts a request of that many bytes. [any thread] */
 void hg_stats_add_request(_Atomic uint64_t *fields, uint64_t bytes);
 /* Counts a failure. once: 1, or UINT64_MAX to subtract it again. [any thread]

@@ -5,6 +5,7 @@
 #include "hg/target.h"
 
 #include "base/log.h"
+#include "base/watch.h"
 #include "hg/ack.h"
 #include "hg/cancel_message.h"
 #include "hg/checksum.h"
@@ -115,7 +116,7 @@ response_sent(struct na_op *op, const na_plugin_event *event)
 
     if (__builtin_expect(ret != HG_SUCCESS, 0)) {
         hg_call_record(&handle->call, ret);
-        if (hg_class_is_observed(handle->context->hg_class))
+        if (hg_call_is_observed(&handle->call))
             hg_stage_not_responded(handle, ret);
         hg_extra_cancel(handle); /* no acknowledgement will arrive */
     }
@@ -136,7 +137,7 @@ unsent(struct hg_handle *handle, hg_return_t ret)
 {
     enum hg_call_result result = HG_CALL_ENDED;
 
-    if (hg_class_is_observed(handle->context->hg_class))
+    if (hg_call_is_observed(&handle->call))
         hg_stage_not_responded(handle, ret);
     if (handle->out.extra) {
         hg_ack_unsent(handle);
@@ -196,8 +197,8 @@ encode_header(struct hg_handle *handle, hg_return_t result)
 {
     char *bytes = handle->out.payload - HG_HEADER_RESPONSE_SIZE;
     struct hg_header_response header = {
-        .flags = (uint8_t) (handle->context->hg_class->checksum_flags |
-                            handle->out.flags),
+        .flags =
+            (uint8_t) (handle->hg_class->checksum_flags | handle->out.flags),
         .cookie = handle->cookie,
         .payload_size = (uint32_t) handle->out.size,
         .ret = result};
@@ -223,12 +224,11 @@ submitted(struct hg_handle *handle, int32_t code)
 static __attribute__((noinline)) hg_return_t
 respond(struct hg_handle *handle, hg_return_t result)
 {
-    const struct hg_class *hg_class = handle->context->hg_class;
     bool extra = handle->out.extra != NULL;
     int32_t code;
 
     encode_header(handle, result);
-    if (hg_class_is_observed(hg_class))
+    if (hg_call_is_observed(&handle->call) || result != HG_SUCCESS)
         hg_stage_respond(handle, result);
     if (handle->local) {
         respond_locally(handle);
@@ -253,12 +253,10 @@ respond(struct hg_handle *handle, hg_return_t result)
 static inline __attribute__((always_inline)) hg_return_t
 respond_plain(struct hg_handle *handle)
 {
-    const struct hg_class *hg_class = handle->context->hg_class;
     int32_t code;
 
-    if (__builtin_expect(handle->local | hg_class->checksum_flags |
-                             hg_class_is_observed(hg_class),
-            0))
+    if (__builtin_expect(
+            handle->special | hg_call_is_observed(&handle->call), 0))
         return respond(handle, HG_SUCCESS);
     hg_header_response_encode(handle->out.payload - HG_HEADER_RESPONSE_SIZE,
         &(struct hg_header_response){.cookie = handle->cookie,
@@ -283,7 +281,7 @@ static __attribute__((cold, noinline)) hg_return_t
 send_code(struct hg_handle *handle, hg_return_t code)
 {
     handle->callback = NULL;
-    handle->out.size = handle->context->hg_class->out_offset;
+    handle->out.size = handle->hg_class->out_offset;
     handle->out.flags = 0;
     atomic_store_explicit(&handle->call.ret, HG_SUCCESS, memory_order_relaxed);
     return respond(handle, code);
@@ -317,7 +315,7 @@ begin_flagged(struct hg_handle *handle)
     if (!(handle->in.flags & HG_HEADER_PAYLOAD_SUM) ||
         hg_checksum_agrees(&handle->in))
         return HG_SUCCESS;
-    hg_count_dropped(handle->context->hg_class);
+    hg_count_dropped(handle->hg_class);
     return HG_CHECKSUM_ERROR;
 }
 
@@ -431,7 +429,7 @@ malformed(struct hg_handle *handle, uint64_t length, hg_return_t ret)
     handle->info.id = 0;
     HG_LOG_PEER(handle, WARNING, "malformed request of %llu bytes dropped: %s",
         (unsigned long long) length, HG_Error_to_string(ret));
-    hg_count_dropped(handle->context->hg_class);
+    hg_count_dropped(handle->hg_class);
     return ret;
 }
 
@@ -441,7 +439,7 @@ malformed(struct hg_handle *handle, uint64_t length, hg_return_t ret)
 static hg_return_t
 take_request(struct hg_handle *handle, const na_plugin_event *event)
 {
-    struct hg_class *hg_class = handle->context->hg_class;
+    struct hg_class *hg_class = handle->hg_class;
     size_t at = handle->port->net.in_payload - HG_HEADER_REQUEST_SIZE;
     size_t length = event->length - at;
     struct hg_header_request header = {0};
@@ -467,7 +465,7 @@ take_request(struct hg_handle *handle, const na_plugin_event *event)
     handle->info.id = header.id;
     handle->info.context_id = header.context_id;
     handle->rpc = hg_registry_find(&hg_class->registry, header.id);
-    if (__builtin_expect(hg_class_is_observed(hg_class), 0))
+    if (__builtin_expect(base_is_observed(), 0))
         hg_stage_received(handle);
     if (!handle->rpc || !handle->rpc->handler) {
         HG_LOG_PEER(handle, WARNING, "RPC not registered");
@@ -536,17 +534,18 @@ take(struct hg_handle *handle, const na_plugin_event *event)
 static inline __attribute__((always_inline)) bool
 take_plain(struct hg_handle *handle, const na_plugin_event *event)
 {
-    const struct hg_class *hg_class = handle->context->hg_class;
+    const struct hg_class *hg_class = handle->hg_class;
     const struct hg_net *net = &handle->port->net;
     const char *header = handle->in.payload - HG_HEADER_REQUEST_SIZE;
     struct hg_header_request request;
+    /* Less than the header: a large number. */
+    size_t length = event->length - net->in_payload;
 
     if (na_event_state(event) != NA_EVENT_MESSAGE || !event->source ||
-        event->length < net->in_payload || event->length > net->in_size ||
-        !hg_header_request_decode_plain(
-            header, event->length - net->in_payload, &request) ||
+        length > net->in_most ||
+        !hg_header_request_decode_plain(header, length, &request) ||
         !hg_rpc_serves(handle->rpc, request.id) || hg_class->take_flags != 0 ||
-        hg_class_is_observed(hg_class))
+        base_is_observed())
         return false;
     atomic_store_explicit(&handle->state, HG_HANDLE_USED, memory_order_relaxed);
     handle->peer.addr = event->source;
@@ -623,7 +622,7 @@ respond_claimed(
     handle->callback = callback;
     handle->arg = arg;
     atomic_store_explicit(&handle->call.ret, HG_SUCCESS, memory_order_relaxed);
-    ret = hg_message_encode(&handle->out, handle->context->hg_class->out_offset,
+    ret = hg_message_encode(&handle->out, handle->hg_class->out_offset,
         handle->out.buffer + handle->port->net.out_size, handle->rpc->out_proc,
         out_struct);
     if (__builtin_expect(ret != HG_SUCCESS || handle->out.flags != 0, 0))
@@ -667,7 +666,7 @@ talaria_handle_drop(hg_handle_t handle)
         return HG_BUSY;
     if (atomic_exchange_explicit(&handle->dropped, true, memory_order_relaxed))
         return HG_BUSY;
-    if (hg_class_is_observed(handle->context->hg_class))
+    if (hg_call_is_observed(&handle->call))
         hg_stage_dropped(handle);
     if (!handle->no_response)
         hg_call_answered(&handle->call);

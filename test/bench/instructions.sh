@@ -79,5 +79,11 @@ for mode in '' single self; do
     check "$name" $(((b - a) / (long - short))) "$(bound "$name")"
     check "allocations in $long calls${mode:+ ($mode)}" "$count" \
         "$(bound allocations)"
+    [ -n "$mode" ] || plain=$(((b - a) / (long - short)))
 done
+# Published, and nobody looks.
+export TALARIA_PUBLISH=1
+a=$(collected $short) && b=$(collected $long) || exit 1
+check 'instructions that publishing adds' $(((b - a) / (long - short) - plain)) \
+    "$(bound instructions_published)"
 exit $failed

@@ -107,10 +107,12 @@ def end_all():
 
 def source_files(source):
     """What belongs to the project: as git knows it, or all but builds."""
-    listed = subprocess.run(
-        ['git', '-C', source, 'ls-files', '-z', '--cached', '--others',
-         '--exclude-standard'], capture_output=True, check=False)
-    if listed.returncode == 0:
+    listed = None
+    if shutil.which('git'):
+        listed = subprocess.run(
+            ['git', '-C', source, 'ls-files', '-z', '--cached', '--others',
+             '--exclude-standard'], capture_output=True, check=False)
+    if listed and listed.returncode == 0:
         return [os.fsdecode(path) for path in listed.stdout.split(b'\0')
                 if path and os.path.isfile(os.path.join(os.fsencode(source),
                                                         path))]

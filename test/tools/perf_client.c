@@ -13,24 +13,24 @@ struct client client;
 static pid_t server;
 
 void
-client_open(struct client *who, const char *to)
+client_open(struct client *caller, const char *to)
 {
-    *who = (struct client){.hg_class = HG_Init("na+sm", false)};
-    ck_assert_ptr_nonnull(who->hg_class);
+    *caller = (struct client){.hg_class = HG_Init("na+sm", false)};
+    ck_assert_ptr_nonnull(caller->hg_class);
     ck_assert_int_eq(
-        perf_control_register(who->hg_class, NULL, who->ids), HG_SUCCESS);
-    who->context = HG_Context_create(who->hg_class);
-    ck_assert_ptr_nonnull(who->context);
+        perf_control_register(caller->hg_class, NULL, caller->ids), HG_SUCCESS);
+    caller->context = HG_Context_create(caller->hg_class);
+    ck_assert_ptr_nonnull(caller->context);
     ck_assert_int_eq(
-        HG_Addr_lookup2(who->hg_class, to, &who->addr), HG_SUCCESS);
+        HG_Addr_lookup2(caller->hg_class, to, &caller->addr), HG_SUCCESS);
 }
 
 void
-client_close(struct client *who)
+client_close(struct client *caller)
 {
-    HG_Addr_free(who->hg_class, who->addr);
-    ck_assert_int_eq(HG_Context_destroy(who->context), HG_SUCCESS);
-    ck_assert_int_eq(HG_Finalize(who->hg_class), HG_SUCCESS);
+    HG_Addr_free(caller->hg_class, caller->addr);
+    ck_assert_int_eq(HG_Context_destroy(caller->context), HG_SUCCESS);
+    ck_assert_int_eq(HG_Finalize(caller->hg_class), HG_SUCCESS);
 }
 
 hg_return_t
@@ -44,7 +44,7 @@ client_answered(const struct hg_cb_info *info)
 }
 
 hg_return_t
-client_call(struct client *who, hg_id_t id, void *in, void *out)
+client_call(struct client *caller, hg_id_t id, void *in, void *out)
 {
     struct answer answer = {0};
     double deadline = peer_clock() + WAIT_SECONDS;
@@ -52,13 +52,13 @@ client_call(struct client *who, hg_id_t id, void *in, void *out)
     hg_handle_t handle;
 
     ck_assert_int_eq(
-        HG_Create(who->context, who->addr, id, &handle), HG_SUCCESS);
+        HG_Create(caller->context, caller->addr, id, &handle), HG_SUCCESS);
     ck_assert_int_eq(
         HG_Forward(handle, client_answered, &answer, in), HG_SUCCESS);
     while (!answer.came) {
         ck_assert_msg(peer_clock() < deadline, "no answer");
-        HG_Progress(who->context, 10);
-        HG_Trigger(who->context, 0, 1, &count);
+        HG_Progress(caller->context, 10);
+        HG_Trigger(caller->context, 0, 1, &count);
     }
     if (answer.ret == HG_SUCCESS && out != NULL) {
         ck_assert_int_eq(HG_Get_output(handle, out), HG_SUCCESS);
@@ -77,7 +77,7 @@ const struct perf_plan small_plan = {.level = PERF_RPC,
     .size_max = 64};
 
 perf_open_out_t
-client_open_session(struct client *who, const struct perf_plan *plan,
+client_open_session(struct client *caller, const struct perf_plan *plan,
     uint64_t challenge, const token_key_t *proof)
 {
     perf_open_in_t in = {.level = (uint8_t) plan->level,
@@ -90,54 +90,58 @@ client_open_session(struct client *who, const struct perf_plan *plan,
     if (proof != NULL)
         in.proof.key = *proof;
     ck_assert_int_eq(
-        client_call(who, who->ids[PERF_CONTROL_OPEN], &in, &out), HG_SUCCESS);
+        client_call(caller, caller->ids[PERF_CONTROL_OPEN], &in, &out),
+        HG_SUCCESS);
     if (out.session != 0)
-        who->session = out.session;
+        caller->session = out.session;
     return out;
 }
 
 const char *
-client_try_plan(struct client *who, const struct perf_plan *plan)
+client_try_plan(struct client *caller, const struct perf_plan *plan)
 {
     static perf_open_out_t out;
 
-    out = client_open_session(who, plan, 0, NULL);
+    out = client_open_session(caller, plan, 0, NULL);
     ck_assert_int_eq(out.session == 0, out.error.text[0] != 0);
     return out.error.text;
 }
 
 const char *
-client_place(struct client *who, uint32_t index, perf_remote_out_t *out_p)
+client_place(struct client *caller, uint32_t index, perf_remote_out_t *out_p)
 {
     static perf_remote_out_t out;
-    perf_remote_in_t in = {who->session, index};
+    perf_remote_in_t in = {caller->session, index};
 
     ck_assert_int_eq(
-        client_call(who, who->ids[PERF_CONTROL_REMOTE], &in, &out), HG_SUCCESS);
+        client_call(caller, caller->ids[PERF_CONTROL_REMOTE], &in, &out),
+        HG_SUCCESS);
     if (out_p != NULL)
         *out_p = out;
     return out.error.text;
 }
 
 const char *
-client_run(struct client *who, unsigned int what)
+client_run(struct client *caller, unsigned int what)
 {
     static perf_run_out_t out;
-    perf_run_in_t in = {who->session, (uint8_t) what};
+    perf_run_in_t in = {caller->session, (uint8_t) what};
 
     ck_assert_int_eq(
-        client_call(who, who->ids[PERF_CONTROL_RUN], &in, &out), HG_SUCCESS);
+        client_call(caller, caller->ids[PERF_CONTROL_RUN], &in, &out),
+        HG_SUCCESS);
     return out.error.text;
 }
 
 const char *
-client_close_session(struct client *who)
+client_close_session(struct client *caller)
 {
     static perf_close_out_t out;
-    perf_close_in_t in = {who->session};
+    perf_close_in_t in = {caller->session};
 
     ck_assert_int_eq(
-        client_call(who, who->ids[PERF_CONTROL_CLOSE], &in, &out), HG_SUCCESS);
+        client_call(caller, caller->ids[PERF_CONTROL_CLOSE], &in, &out),
+        HG_SUCCESS);
     return out.error.text;
 }
 

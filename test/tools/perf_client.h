@@ -39,24 +39,25 @@ void server_end(void);
 bool server_logged(const char *text);
 void server_await_log(const char *text);
 
-void client_open(struct client *who, const char *to);
-void client_close(struct client *who);
+void client_open(struct client *caller, const char *to);
+void client_close(struct client *caller);
 
 /* Callback of a forward; arg is a struct answer. */
 hg_return_t client_answered(const struct hg_cb_info *info);
 
 /* Calls and waits; out is decoded if the call succeeds. */
-hg_return_t client_call(struct client *who, hg_id_t id, void *in, void *out);
+hg_return_t client_call(struct client *caller, hg_id_t id, void *in, void *out);
 
 /* Sends an open request, with the id of a challenge, or 0. */
-perf_open_out_t client_open_session(struct client *who,
+perf_open_out_t client_open_session(struct client *caller,
     const struct perf_plan *plan, uint64_t challenge, const token_key_t *proof);
 
 /* Requests of a session. Each returns "" or the error text of the answer. */
-const char *client_try_plan(struct client *who, const struct perf_plan *plan);
+const char *client_try_plan(
+    struct client *caller, const struct perf_plan *plan);
 const char *client_place(
-    struct client *who, uint32_t index, perf_remote_out_t *out_p);
-const char *client_run(struct client *who, unsigned int what);
-const char *client_close_session(struct client *who);
+    struct client *caller, uint32_t index, perf_remote_out_t *out_p);
+const char *client_run(struct client *caller, unsigned int what);
+const char *client_close_session(struct client *caller);
 
 #endif /* PERF_CLIENT_H */

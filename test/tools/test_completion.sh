@@ -39,9 +39,9 @@ options_of() {
 }
 
 at ''
-gives 'check copy doctor help info manifest perf ping settings'
+gives 'check copy doctor export help info manifest perf ping settings top'
 at help ''
-gives 'check copy doctor info manifest perf ping settings'
+gives 'check copy doctor export info manifest perf ping settings top'
 [ "$reply" = "$("$TALARIA" --help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p' |
     LC_ALL=C sort | tr '\n' ' ' | sed 's/ $//')" ] ||
     fail "$ran: not the subcommands of --help"
@@ -57,8 +57,8 @@ at perf ''
 gives 'bw compare lat plot rate serve'
 
 for name in '' check 'copy serve' 'copy put' 'copy get' 'copy ls' 'copy stat' \
-    'copy rm' doctor info manifest 'perf lat' 'perf rate' 'perf bw' 'perf serve' \
-    'perf compare' 'perf plot' ping settings; do
+    'copy rm' doctor export info manifest 'perf lat' 'perf rate' 'perf bw' 'perf serve' \
+    'perf compare' 'perf plot' ping settings top; do
     wanted=$(options_of "$name")
     [ -n "$wanted" ] || fail "talaria $name --help: no options"
     # shellcheck disable=SC2086 # words

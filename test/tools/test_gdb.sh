@@ -21,7 +21,7 @@ debug() {
 
 matches() { grep -qE -- "$1" "$out" || fail "$ran: nothing like $1"; }
 
-# The bits that it knows are those of the header, in the same order.
+# Its bits are those of the header, in the same order.
 ran='the bits of a call'
 header=$(dirname "$script")/../hg/call.h
 sed -n 's/^#define HG_CALL_\(SEND\|RECV\|CALLBACK\|EARLY\|CLAIMED\|OVER\|ASKED\) //p' \

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Man pages: each option that --help prints is in the page of its command, and
 # each of the page's is one; each variable of the environment that is read is in
-# talaria-plugins(7). And what the formatters say of them.
+# talaria-plugins(7). And the formatters' warnings.
 #
 #   test_man.sh SOURCE_ROOT BUILD_ROOT
 . "$(dirname "$0")/lib.sh"
@@ -54,6 +54,8 @@ of talaria-perf.1 'perf lat' 'perf rate' 'perf bw' 'perf serve' \
     'perf compare' 'perf plot'
 of talaria-ping.1 ping
 of talaria-settings.1 settings
+of talaria-export.1 export
+of talaria-top.1 top
 
 # Each subcommand has its page, and talaria(1) names it.
 run 0 --help

@@ -39,14 +39,14 @@ serve() {
 
 # server_ends CODE: soon, without a message.
 server_ends() {
-    until_true 10 gone "$server" || fail "the server does not end"
+    until_true 10 has_ended "$server" || fail "the server does not end"
     wait "$server"
     code=$?
     [ "$code" -eq "$1" ] || fail "the server ended with $code, not $1"
     server=
 }
 
-gone() {
+has_ended() {
     ! kill -0 "$1" 2>/dev/null ||
         grep -qs '^State:.Z' "/proc/$1/status"
 }
@@ -141,7 +141,7 @@ done
 other=$!
 measure lat "$address" --clients 2
 wait "$other" || fail "two at once: $(cat "$folder/other")"
-# What the server is told, the client takes over.
+# The client uses the options of the server.
 measure lat "$address" --busy
 json '.settings.busy | not'
 err_has "the server waits"
@@ -149,7 +149,7 @@ kill -TERM "$server"
 server_ends 0
 serve --once=2
 measure lat "$address" --in-process
-until_true 1 gone "$server" && fail "the server ends after one client of two"
+until_true 1 has_ended "$server" && fail "the server ends after one client of two"
 measure rate "$address" --in-process --contexts 2 --level na
 server_ends 0
 serve --busy --single-thread --pin 0 --once
@@ -209,7 +209,7 @@ for level in na rpc bulk 'rpc --progress-thread --threads 2'; do
     # The threads of a session: it measures, or is about to.
     until_true 10 serving || fail "$ran: never began"
     kill -9 "$server"
-    until_true 20 gone "$client" || fail "$ran: does not end"
+    until_true 20 has_ended "$client" || fail "$ran: does not end"
     wait "$client"
     code=$?
     [ "$code" -eq 1 ] || fail "$ran: exit code $code, not 1"
@@ -226,12 +226,12 @@ children() { [ "$(wc -w <"/proc/$client/task/$client/children")" -ge 3 ]; }
 until_true 10 children || fail "$ran: no children"
 left=$(cat "/proc/$client/task/$client/children")
 kill -TERM "$client"
-until_true 20 gone "$client" || fail "$ran: does not end"
+until_true 20 has_ended "$client" || fail "$ran: does not end"
 wait "$client"
 code=$?
 [ "$code" -eq 1 ] || fail "$ran: exit code $code, not 1"
 for child in $left; do
-    until_true 5 gone "$child" || fail "$ran: leaves process $child"
+    until_true 5 has_ended "$child" || fail "$ran: leaves process $child"
 done
 
 # Errors.

@@ -13,7 +13,7 @@ done
 TMPDIR=$folder/tmp
 export TMPDIR
 mkdir "$TMPDIR"
-# One that is linked with MPI wants to be told that it runs without.
+# A program linked with MPI needs a variable to run without.
 perftest=ucx_perftest
 ! ucx_perftest -h 2>&1 | grep -q -e '-P <0|1>' || perftest='ucx_perftest -P 0'
 pin=0

@@ -34,7 +34,7 @@ teardown_token(void)
 
 /* A challenge and its proof. */
 static uint64_t
-get_challenge(struct client *who, token_key_t *proof_p)
+get_challenge(struct client *caller, token_key_t *proof_p)
 {
     perf_challenge_in_t in;
     perf_challenge_out_t out;
@@ -42,7 +42,7 @@ get_challenge(struct client *who, token_key_t *proof_p)
 
     memset(&in, 7, sizeof(in));
     ck_assert_int_eq(
-        client_call(who, who->ids[PERF_CONTROL_CHALLENGE], &in, &out),
+        client_call(caller, caller->ids[PERF_CONTROL_CHALLENGE], &in, &out),
         HG_SUCCESS);
     ck_assert_uint_eq(out.wants_proof, 1);
     ck_assert_uint_ne(out.id, 0);
@@ -52,10 +52,10 @@ get_challenge(struct client *who, token_key_t *proof_p)
 }
 
 static bool
-opens(struct client *who, uint64_t challenge, const token_key_t *proof)
+opens(struct client *caller, uint64_t challenge, const token_key_t *proof)
 {
     perf_open_out_t out =
-        client_open_session(who, &small_plan, challenge, proof);
+        client_open_session(caller, &small_plan, challenge, proof);
 
     ck_assert_int_eq(out.session == 0, out.denied != 0);
     return out.session != 0;

@@ -159,21 +159,23 @@ END_TEST
 
 /* A session's class, as a raw peer reaches it. */
 static void
-open_class(
-    struct client *who, const struct perf_plan *plan, hg_id_t rpcs[PERF_RPCS])
+open_class(struct client *caller, const struct perf_plan *plan,
+    hg_id_t rpcs[PERF_RPCS])
 {
     perf_remote_out_t place;
 
     ck_assert_str_eq(client_try_plan(&client, plan), "");
     ck_assert_str_eq(client_place(&client, 0, &place), "");
     ck_assert_str_eq(client_run(&client, PERF_RUN_START), "");
-    client_open(who, place.address.text);
-    rpcs[PERF_RPC_READ] = HG_Register_name(
-        who->hg_class, "talaria.perf.read", hg_proc_perf_read_in_t, NULL, NULL);
-    rpcs[PERF_RPC_PULL] = HG_Register_name(who->hg_class, "talaria.perf.pull",
-        hg_proc_perf_bulk_in_t, hg_proc_perf_bulk_out_t, NULL);
-    rpcs[PERF_RPC_PUSH] = HG_Register_name(who->hg_class, "talaria.perf.push",
-        hg_proc_perf_bulk_in_t, hg_proc_perf_bulk_out_t, NULL);
+    client_open(caller, place.address.text);
+    rpcs[PERF_RPC_READ] = HG_Register_name(caller->hg_class,
+        "talaria.perf.read", hg_proc_perf_read_in_t, NULL, NULL);
+    rpcs[PERF_RPC_PULL] =
+        HG_Register_name(caller->hg_class, "talaria.perf.pull",
+            hg_proc_perf_bulk_in_t, hg_proc_perf_bulk_out_t, NULL);
+    rpcs[PERF_RPC_PUSH] =
+        HG_Register_name(caller->hg_class, "talaria.perf.push",
+            hg_proc_perf_bulk_in_t, hg_proc_perf_bulk_out_t, NULL);
 }
 
 START_TEST(read_beyond_plan_refused)

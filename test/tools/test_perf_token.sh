@@ -154,7 +154,7 @@ for info in na+sm na+sm://any/ $outside; do
         "talaria perf serve: 1 client without the right token" ]; do
         tries=$((tries - 1))
         if [ "$tries" -eq 0 ]; then
-            fail "the server says: $(cat "$folder/server")"
+            fail "the server logs: $(cat "$folder/server")"
             break
         fi
         sleep 0.02
@@ -175,5 +175,5 @@ run 1 perf lat --token-file "$folder/other" "$address"
 serve_end
 unset HG_LOG_LEVEL
 ! grep -q PINEAPPLE "$out" "$err" "$folder/server" "$folder/address" ||
-    fail "somebody tells the token"
+    fail "a process prints the token"
 finish

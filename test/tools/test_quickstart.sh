@@ -71,7 +71,7 @@ printf '%s\n' "$work/top" >"$work/mark"
 quickstart 0
 tail -n 1 "$work/out" |
     grep -q "^quickstart: done: 5 files, 1100000 bytes each way over $info," ||
-    fail 'it does not say in the end what it copied'
+    fail 'it does not end with a summary of the copies'
 grep -q '^quickstart: a server is at ' "$work/out" || fail 'there is no server'
 grep -qF 'both copies are equal' "$work/out" || fail 'it compares nothing'
 # Its own plugin and packages, and not the others'.

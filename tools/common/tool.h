@@ -25,10 +25,12 @@ struct tool {
 int tool_check(int argc, char **argv);
 int tool_copy(int argc, char **argv);
 int tool_doctor(int argc, char **argv);
+int tool_export(int argc, char **argv);
 int tool_info(int argc, char **argv);
 int tool_manifest(int argc, char **argv);
 int tool_perf(int argc, char **argv);
 int tool_ping(int argc, char **argv);
 int tool_settings(int argc, char **argv);
+int tool_top(int argc, char **argv);
 
 #endif /* TOOL_H */

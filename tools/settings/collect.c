@@ -30,6 +30,10 @@ static const struct {
         "shared objects: no other plugins are searched", false},
     {"TALARIA_PLUGIN_PATH", "paths, by colons", "",
         "folders with manifests, searched before those of the system", false},
+    {"TALARIA_PUBLISH", "0, 1", "0",
+        "1: publish statistics, for talaria top and talaria export", false},
+    {"TALARIA_TRACE", "a path", "",
+        "file for a trace of the calls; %p: the process's id", false},
 };
 
 struct settings_row *

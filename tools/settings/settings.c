@@ -61,8 +61,8 @@ is_chosen(const struct settings_row *row, const struct arguments *arguments)
     return arguments->count == 0;
 }
 
-/* Removes the rows that nobody asked for. Returns false, after a message, if a
- * name means no row. */
+/* Removes the rows that were not requested. Returns false, after a message, if
+ * a name means no row. */
 static bool
 choose(struct settings_list *list, const struct arguments *arguments)
 {
@@ -226,8 +226,8 @@ tool_settings(int argc, char **argv)
         .doc =
             "Shows each setting of the core and of the plugins: its value in "
             "this environment, where that is from, the default, the valid "
-            "values and what it does; and variables that look like settings "
-            "and are none.\n\n"
+            "values and what it does; and variables that only look like "
+            "settings.\n\n"
             "NAME is a setting, a variable, a plugin, core, or an info string: "
             "only these are shown. Opens no transport.\v" TOOL_EXIT_CODES};
     struct arguments arguments = {NULL, 0, false};

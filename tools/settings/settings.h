@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The settings of the core and of plugins: descriptions, values, and variables
- * of the environment that look like settings and are none. */
+ * of the environment that only look like settings. */
 #ifndef SETTINGS_H
 #define SETTINGS_H
 

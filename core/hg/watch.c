@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Starts libtalaria-watch. */
+#include "hg/watch.h"
+
+#include "base/env.h"
+#include "base/log.h"
+#include "hg/watch_layout.h"
+#include "mercury.h"
+#include "na.h"
+
+#include <dlfcn.h>
+
+static void
+log_error(const char *text)
+{
+    LOG_ERROR(HG, "%s", text);
+}
+
+void
+hg_watch_start(void)
+{
+    static bool started;
+    const struct hg_watch_core core = {
+        .publish = base_env_get("TALARIA_PUBLISH"),
+        .trace = base_env_get("TALARIA_TRACE"),
+        .observers = &base_observers,
+        .watch = &base_watch,
+        .address_text = na_addr_to_string,
+        .own_address = NA_Addr_self,
+        .free_address = NA_Addr_free,
+        .error_to_string = HG_Error_to_string,
+        .log = log_error};
+    const struct hg_watch_library *library;
+    void *object;
+
+    if (started || !(core.publish || core.trace))
+        return;
+    started = true;
+    object = dlopen(HG_WATCH_LIBRARY, RTLD_NOW);
+    library = object ? dlsym(object, HG_WATCH_SYMBOL) : NULL;
+    if (!library)
+        log_error(dlerror());
+    else if (library->layout == HG_WATCH_LAYOUT)
+        library->start(&core);
+    else
+        log_error(HG_WATCH_LIBRARY " is of another version");
+}
