@@ -95,7 +95,8 @@ wire_addr_lookup(
     }
     if ((size_t) (rest - name) != protocol ||
         strncmp(name, cls->protocol, protocol) != 0) {
-        WIRE_LOG(cls->host, ERROR, "\"%.100s\": this class speaks %s", name,
+        WIRE_LOG(cls->host, ERROR,
+            "\"%.100s\": the protocol of this class is %s", name,
             cls->protocol);
         return NA_PLUGIN_E_PROTONOSUPPORT;
     }

@@ -64,8 +64,8 @@ wire_listen(na_plugin_class *cls, const char *name, bool listens)
         int error = errno;
 
         if (!wire_breaks(cls, WIRE_in_use_mute))
-            WIRE_LOG(cls->host, ERROR, "the name \"%s\" cannot be had: %s",
-                name, strerror(error));
+            WIRE_LOG(cls->host, ERROR, "cannot bind the name \"%s\": %s", name,
+                strerror(error));
         return error == EADDRINUSE ? NA_PLUGIN_E_ADDRINUSE
                                    : NA_PLUGIN_E_ADDRNOTAVAIL;
     }
@@ -257,7 +257,7 @@ wire_conn_get(
         return connect_self(cls, conn_p);
     error = dial(cls, addr->name, &fd);
     if (error != 0 && error != EAGAIN) {
-        WIRE_LOG(cls->host, INFO, "%s cannot be reached: %s", addr->name,
+        WIRE_LOG(cls->host, INFO, "cannot connect to %s: %s", addr->name,
             strerror(error));
         return error == EMFILE || error == ENFILE ? NA_PLUGIN_E_NOMEM
                                                   : NA_PLUGIN_E_HOSTUNREACH;

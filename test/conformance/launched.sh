@@ -22,11 +22,12 @@ cat >"$tmp/launcher" <<'END'
 count=$2
 shift 2
 i=0
+# First: when they have ended, the launcher may be ended as well.
+echo "$count" >>"${0%/*}/counts"
 while [ $i -lt "$count" ]; do
     LAUNCHED=$i "$@" 9</dev/null &
     i=$((i + 1))
 done
-echo "$count" >>"${0%/*}/counts"
 wait
 END
 chmod +x "$tmp/launcher"

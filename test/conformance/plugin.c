@@ -267,7 +267,7 @@ static const na_plugin_setting send_timeout = {
     .most = SEND_TIMEOUT_MAX_S * SECOND,
     .key = wire_send_timeout_key,
     .initial = "120s",
-    .text = "how long a send waits for room; 0: for ever",
+    .text = "how long a send waits for room; 0: without a limit",
 };
 
 static const na_plugin_setting quiet = {

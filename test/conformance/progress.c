@@ -14,7 +14,7 @@
 
 #define BATCH 64
 #define STALLED_NS UINT64_C(5000000) /* of a variant */
-/* a child of a dead peer may keep it open for ever */
+/* a child of a dead peer may keep it open */
 #define LAST_RECORDS 4096U
 
 int32_t

@@ -49,16 +49,17 @@ source_file() {
     printf '%s\n' "$tmp/$1.c"
 }
 
-# holds FILTER [OPTION...]: the filter yields true for the report. (What jq says of an empty
-# file by its exit status differs from version to version.)
+# holds FILTER [OPTION...]: the filter yields true for the report. (jq's exit
+# status for an empty file depends on its version.)
 holds() {
     local filter=$1
     shift
     [ "$(jq "$@" "$filter" "$tmp/report" 2>&1)" = true ]
 }
 
-# check FILE [OPTION...]: writes the report to $tmp/report. Its list of rules says
-# "failed" where a case has failed, whatever the other cases of that rule say.
+# check FILE [OPTION...]: writes the report to $tmp/report. Its list of rules
+# has "failed" where a case has failed, whatever the results of the other cases
+# of that rule.
 check() {
     local status
     "$TALARIA" check --json --limit 5 "$@" >"$tmp/report" 2>"$tmp/errors" \
@@ -93,7 +94,7 @@ says() {
     holds 'any(.cases[];
         .name == $name and ("\(.came)\(.reason)" | contains($text)))' \
         --arg name "$1" --arg text "$2" || {
-        fail "$1 does not say \"$2\":"
+        fail "the finding of $1 lacks \"$2\":"
         jq -c --arg name "$1" '.cases[] | select(.name == $name)' "$tmp/report"
     }
 }
@@ -339,6 +340,30 @@ manifests() {
         fail 'a manifest is not found by a link'
 }
 
+# selects NAME... -- OPTION...: the options select these cases alone.
+selects() {
+    local names=() found
+    while [ "$1" != -- ]; do
+        names+=("$1")
+        shift
+    done
+    shift
+    found=$("$TALARIA" check --list "$@" | awk '/^  / { print $1 }' | sort)
+    [ "$found" = "$(printf '%s\n' "${names[@]}" | sort)" ] ||
+        fail "$* selects $found"
+}
+
+selection() {
+    selects file_trust -- --case file_trust
+    selects file_trust manifest_agrees -- --case file_trust \
+        --case manifest_agrees
+    selects file_trust -- --case file_trust --case manifest_agrees --rule 15
+    check "$objects/good.so" --case manifest_agrees --case file_trust
+    holds '[.cases[].name] - ["opens"] | sort ==
+        ["file_trust", "manifest_agrees"]' ||
+        fail 'not the two cases selected'
+}
+
 # trusts NAME: good.so with its manifest, in a folder of its own
 trusts() {
     mkdir "$tmp/$1"
@@ -482,6 +507,7 @@ memory
 threads
 table
 manifests
+selection
 permissions
 no_objects
 spoilt

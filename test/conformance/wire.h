@@ -99,7 +99,7 @@ enum wire_type {
     WIRE_PUT_DATA, /* bytes: a fragment, at offset `at` */
     WIRE_PUT_DONE,
     WIRE_GET_ASK,
-    /* bytes: a fragment, at offset `at`; the last one if status says so */
+    /* bytes: a fragment, at offset `at`; the last one if status is set */
     WIRE_GET_DATA
 };
 
@@ -258,7 +258,7 @@ int32_t wire_size_settle(const void *buffer, uint64_t *size_p, uint64_t need);
 /* conn.c; lock held */
 int32_t wire_listen(na_plugin_class *cls, const char *name, bool listens);
 void wire_accept(na_plugin_class *cls);
-/* The connection to an address, created if there is none. */
+/* The connection to an address, created if necessary. */
 int32_t wire_conn_get(
     na_plugin_class *cls, na_plugin_addr *addr, struct wire_conn **conn_p);
 /* Retries to connect to a peer whose backlog was full. */
@@ -341,7 +341,7 @@ int32_t wire_put(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
 int32_t wire_get(na_plugin_ctx *ctx, void *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
     uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint32_t flags);
-/* Writes to memory from an offset on; what lies beyond it is dropped. */
+/* Writes to memory from an offset on; bytes beyond it are dropped. */
 void wire_mem_write(const na_plugin_mem *mem, uint64_t offset,
     const unsigned char *bytes, uint64_t length);
 /* Sends the next record of a put or get, own or served; returns like

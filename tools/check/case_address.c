@@ -143,7 +143,7 @@ to_bytes(
 
     result = cls->ops.addr_serialize(cls->cls, addr, NULL, &needed);
     if (result == NA_PLUGIN_E_OPNOTSUPPORTED)
-        kit_not_offered("addresses cannot be serialized here");
+        kit_not_offered("the plugin does not serialize addresses");
     kit_expect(result == NA_PLUGIN_OK && needed > 0 && needed <= room, 12,
         "addr_serialize returns the bytes that it needs", "%s, %llu",
         kit_code_text(result), (unsigned long long) needed);

@@ -130,7 +130,7 @@ sends(void)
     uint64_t length = kit_opened(p.a)->max_unexpected_size;
     const uint32_t count = 300;
     uint32_t canceled = 0, arrived = 0;
-    bool gone[300] = {false};
+    bool ended[300] = {false};
 
     kit_polls(p.b, false);
     for (uint32_t i = 0; i < count; i++)
@@ -145,9 +145,9 @@ sends(void)
 
         kit_await(p.a, i, 10, &end);
         expect_end(&end, "a send that waits");
-        gone[i] = end.status == NA_PLUGIN_E_CANCELED;
-        canceled += gone[i];
-        kit_expect(!gone[i] || i % 2 == 0, 10, "only what is cancelled is",
+        ended[i] = end.status == NA_PLUGIN_E_CANCELED;
+        canceled += ended[i];
+        kit_expect(!ended[i] || i % 2 == 0, 10, "only what is cancelled is",
             "send %u was not", i);
     }
     kit_run_for(kit_quiet());

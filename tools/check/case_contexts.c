@@ -358,7 +358,7 @@ struct talk {
 };
 
 static void
-say(struct kit_class *cls, const struct talk *talk, enum kit_kind kind,
+post(struct kit_class *cls, const struct talk *talk, enum kit_kind kind,
     uint32_t op, uint64_t seed)
 {
     struct kit_request request = between(kind, op, N - 1, talk->peer, N - 1);
@@ -370,8 +370,8 @@ say(struct kit_class *cls, const struct talk *talk, enum kit_kind kind,
 }
 
 static void
-hear(struct kit_class *cls, const struct talk *talk, uint32_t op, bool expected,
-    uint64_t seed)
+receive(struct kit_class *cls, const struct talk *talk, uint32_t op,
+    bool expected, uint64_t seed)
 {
     uint64_t header = expected ? cls->opened.expected_header_size
                                : cls->opened.unexpected_header_size;
@@ -398,23 +398,23 @@ talk_sleeping(struct kit_class *cls, void *bytes)
             struct timespec pause = {.tv_nsec = i % 5 == 4 ? 2000000 : 0};
 
             nanosleep(&pause, NULL);
-            say(cls, talk, KIT_RECV_EXPECTED, 0, 0);
-            say(cls, talk, KIT_SEND_UNEXPECTED, 2, 2 * i);
-            hear(cls, talk, 0, true, 2 * i + 1);
+            post(cls, talk, KIT_RECV_EXPECTED, 0, 0);
+            post(cls, talk, KIT_SEND_UNEXPECTED, 2, 2 * i);
+            receive(cls, talk, 0, true, 2 * i + 1);
             kit_class_sleep_for(cls, N - 1, 1, 2);
         } else {
-            say(cls, talk, KIT_RECV_UNEXPECTED, 1, 0);
-            hear(cls, talk, 1, false, 2 * i);
-            say(cls, talk, KIT_SEND_EXPECTED, 3, 2 * i + 1);
+            post(cls, talk, KIT_RECV_UNEXPECTED, 1, 0);
+            receive(cls, talk, 1, false, 2 * i);
+            post(cls, talk, KIT_SEND_EXPECTED, 3, 2 * i + 1);
             kit_class_sleep_for(cls, N - 1, 1, 3);
         }
     }
     if (talk->begins) {
-        say(cls, talk, KIT_SEND_UNEXPECTED, 2, last);
+        post(cls, talk, KIT_SEND_UNEXPECTED, 2, last);
         kit_class_sleep_for(cls, N - 1, 1, 2);
     } else {
-        say(cls, talk, KIT_RECV_UNEXPECTED, 1, 0);
-        hear(cls, talk, 1, false, last);
+        post(cls, talk, KIT_RECV_UNEXPECTED, 1, 0);
+        receive(cls, talk, 1, false, last);
     }
 }
 

@@ -265,8 +265,8 @@ killed_with_child(void)
     for (uint32_t i = 0; i < count; i++)
         kit_await_dead(three.a, i, true);
     send_until_error(&three, KIT_SEND_UNEXPECTED, three.b);
-    kit_expect(
-        kill(child, 0) == 0, 12, "the child outlives its parent", "it is gone");
+    kit_expect(kill(child, 0) == 0, 12, "the child outlives its parent",
+        "it has ended");
     kill(child, SIGKILL);
 }
 

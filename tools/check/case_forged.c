@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cases: registrations whose bytes were altered in transit, so that the
- * initiator believes it has more rights. Only the owner of the memory can
- * refuse that. Bytes that are no longer valid are refused, too. */
+ * initiator assumes it has more rights. Only the owner of the memory can refuse
+ * that. Bytes that are no longer valid are refused, too. */
 #include "check/cases.h"
 #include "check/class.h"
 #include "check/peers.h"
@@ -83,7 +83,7 @@ expect_refused(struct forge *forge, enum kit_kind kind, uint64_t offset)
     kit_await(forge->a, 10, 11, &end);
     kit_expect(end.status != NA_PLUGIN_OK, 11,
         "the owner of memory checks range and rights, whatever its peer "
-        "believes",
+        "assumed",
         "a %s at %llu of %u bytes with changed bytes: %s", kit_kind_name(kind),
         (unsigned long long) offset, GRANTED, kit_completion_text(&end));
     kit_expect(kit_region_hash(forge->b, 0, 0, WHOLE) == before, 11,

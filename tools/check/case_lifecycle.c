@@ -303,7 +303,7 @@ tables_of_1_0(void)
     accepted(cls, &info, "tables of ABI 1.0 are accepted");
 }
 
-/* The open_info of a newer core, longer than the plugin knows. */
+/* The open_info of a newer core, with fields that the plugin does not know. */
 static void
 longer_info(void)
 {
@@ -430,7 +430,7 @@ address_in_use(void)
     if (result == NA_PLUGIN_OK)
         kit_not_offered("a class opens where another one listens");
     kit_expect(atomic_load_explicit(&second.errors, memory_order_relaxed) > 0,
-        14, "an open that fails says why, in a line at level ERROR",
+        14, "an open that fails logs the reason at level ERROR",
         "%s, and no line", kit_code_text(result));
 }
 

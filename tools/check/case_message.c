@@ -24,7 +24,7 @@ carry_expected(const struct kit_pair *pair, uint32_t op, uint64_t length,
     kit_await_message(pair->b, op, 11, length, tag, seed, KIT_NOBODY);
 }
 
-/* Header only, a few bytes, powers of two and their neighbours, the largest. */
+/* Header only, a few bytes, powers of two, one less and one more, the largest. */
 static void
 all_sizes(const struct kit_pair *pair, bool expected)
 {

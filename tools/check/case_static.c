@@ -239,7 +239,7 @@ file_memory(void)
         if (segment.p_type == PT_GNU_STACK)
             stack = segment.p_flags & PF_X;
     kit_expect(!stack, 13, "loading leaves stacks as they are",
-        "the object wants executable stacks");
+        "the object requires executable stacks");
     elf_find(elf, DT_FLAGS, &flags);
     kit_expect(!elf_find(elf, DT_TEXTREL, &unused) && !(flags & DF_TEXTREL), 13,
         "loading does not write into code", "the object has text relocations");

@@ -115,7 +115,7 @@ expect_idle(struct kit_class *cls, uint32_t count, uint32_t parts)
     kit_expect(
         used * 1000 <= began * parts && turns <= began / NS_PER_MS * parts / 10,
         12,
-        "with nothing to poll arm says OK, and the descriptor is "
+        "with nothing to poll arm returns OK, and the descriptor is "
         "not readable",
         "%.1f ms of processor time in %.1f ms, %u polls", (double) used / 1e6,
         (double) began / 1e6, turns);
@@ -268,8 +268,8 @@ arm_at_last(struct kit_class *cls)
     while (!kit_class_arm(cls, 0, &ns)) {
         kit_class_poll(cls, 0);
         kit_expect(kit_now() < end, 12,
-            "arm says OK when there is nothing to poll",
-            "it says DONE since %llu ms",
+            "arm returns OK when there is nothing to poll",
+            "it returns DONE for %llu ms",
             (unsigned long long) (kit_patience() / NS_PER_MS));
     }
 }

@@ -137,7 +137,7 @@ check(struct kit_class *cls, const struct talk *talk, uint32_t round)
 
 /* The script has posted the first receive of the side that does not begin. */
 static void
-converse(struct kit_class *cls, const struct talk *talk)
+exchange(struct kit_class *cls, const struct talk *talk)
 {
     struct rhythm rhythm = {talk->begins ? 1 : 2, PAUSE_MIN_NS};
 
@@ -166,10 +166,10 @@ converse(struct kit_class *cls, const struct talk *talk)
 }
 
 static void
-act_converse(struct kit_class *cls, void *bytes)
+act_exchange(struct kit_class *cls, void *bytes)
 {
     cls->unlocked = true;
-    converse(cls, bytes);
+    exchange(cls, bytes);
 }
 
 /* Opens a here and b in a worker process. */
@@ -205,9 +205,9 @@ ping_pong(struct talk talk, uint32_t contexts)
     there.peer = kit_number(a);
     first = receive_of(&there, 0);
     kit_post(b, &first);
-    kit_begin(b, act_converse, &there, sizeof there);
+    kit_begin(b, act_exchange, &there, sizeof there);
     kit_step("both answer and sleep");
-    converse(kit_class_of(a), &talk);
+    exchange(kit_class_of(a), &talk);
     kit_join(b, &there, sizeof there);
 }
 
@@ -236,31 +236,31 @@ struct pair_of_talks {
     struct talk talks[2];
 };
 
-struct speaker {
+struct exchange_arg {
     struct kit_class *cls;
     const struct talk *talk;
 };
 
 static void *
-speak(void *arg)
+exchange_main(void *arg)
 {
-    struct speaker *speaker = arg;
+    struct exchange_arg *thread_arg = arg;
 
-    converse(speaker->cls, speaker->talk);
+    exchange(thread_arg->cls, thread_arg->talk);
     return NULL;
 }
 
 static void
-act_converse_twice(struct kit_class *cls, void *bytes)
+act_exchange_twice(struct kit_class *cls, void *bytes)
 {
     struct pair_of_talks *talks = bytes;
-    struct speaker other = {cls, &talks->talks[1]};
+    struct exchange_arg other = {cls, &talks->talks[1]};
     pthread_t thread;
 
     cls->unlocked = true;
-    if (pthread_create(&thread, NULL, speak, &other) != 0)
+    if (pthread_create(&thread, NULL, exchange_main, &other) != 0)
         kit_not_run("no thread");
-    converse(cls, &talks->talks[0]);
+    exchange(cls, &talks->talks[0]);
     pthread_join(thread, NULL);
 }
 
@@ -286,9 +286,9 @@ contexts_two_threads(void)
         first = receive_of(i == 0 ? &there.talks[i] : &here.talks[i], 0);
         kit_post(i == 0 ? b : a, &first);
     }
-    kit_begin(b, act_converse_twice, &there, sizeof there);
+    kit_begin(b, act_exchange_twice, &there, sizeof there);
     kit_step("two threads answer and sleep");
-    act_converse_twice(kit_class_of(a), &here);
+    act_exchange_twice(kit_class_of(a), &here);
     kit_join(b, &there, sizeof there);
 }
 

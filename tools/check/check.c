@@ -6,6 +6,7 @@
 #include "common/tool.h"
 
 #include <argp.h>
+#include <argz.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,9 +29,10 @@ struct options {
     const char *plugin;
     const char *info;
     const char *junit;
-    const char *pattern; /* of case names */
-    const char *lend;    /* in a launched process: the socket of its case */
-    uint32_t rules;      /* bits; 0: all */
+    char *patterns; /* of case names, an argz vector; NULL: all */
+    size_t patterns_size;
+    const char *lend; /* in a launched process: the socket of its case */
+    uint32_t rules;   /* bits; 0: all */
     bool json;
     bool list;
     bool verbose;
@@ -42,7 +44,8 @@ static const struct argp_option option_list[] = {
     {"json", 'j', NULL, 0, "Print the report as JSON", 0},
     {"junit", OPT_JUNIT, "FILE", 0, "Also write it as JUnit XML", 0},
     {"rule", 'r', "N", 0, "Only cases about this rule; may be repeated", 0},
-    {"case", OPT_CASE, "PATTERN", 0, "Only cases whose name matches", 0},
+    {"case", OPT_CASE, "PATTERN", 0,
+        "Only cases whose name matches; may be repeated", 0},
     {"list", OPT_LIST, NULL, 0, "List the cases, and run none", 0},
     {"manifest", OPT_MANIFEST, "FILE", 0,
         "The plugin's manifest (default: the object's name with .json)", 0},
@@ -132,7 +135,8 @@ parse_option(int key, char *arg, struct argp_state *state)
         options->junit = arg;
         return 0;
     case OPT_CASE:
-        options->pattern = arg;
+        if (argz_add(&options->patterns, &options->patterns_size, arg) != 0)
+            argp_failure(state, TOOL_FAILED, 0, "out of memory");
         return 0;
     case OPT_LIST:
         options->list = true;
@@ -174,10 +178,17 @@ parse_option(int key, char *arg, struct argp_state *state)
 static bool
 wanted(const struct options *options, const struct kit_case *it)
 {
+    const char *pattern = NULL;
+
     if (options->rules && !(options->rules & (1U << it->rule)))
         return false;
-    return !options->pattern ||
-           fnmatch(options->pattern, it->name, FNM_EXTMATCH) == 0;
+    if (!options->patterns)
+        return true;
+    while ((pattern =
+                argz_next(options->patterns, options->patterns_size, pattern)))
+        if (fnmatch(pattern, it->name, FNM_EXTMATCH) == 0)
+            return true;
+    return false;
 }
 
 static int
@@ -326,19 +337,23 @@ tool_check(int argc, char **argv)
                "an info string, the protocol by default the first that the "
                "plugin lists.\v" TOOL_EXIT_CODES};
     struct options options = {.plugin = NULL};
+    int result;
 
     kit_target.patience_ns = 10000000000U;
     kit_target.seconds = 60;
     if (argp_parse(&argp, argc, argv, 0, NULL, &options) != 0)
         return TOOL_FAILED;
-    if (options.list)
-        return list_cases(&options);
-    if (options.lend)
-        return kit_launch_lend(options.lend);
-    if (options.info && !kit_target_parse(&kit_target, options.info)) {
+    if (options.list) {
+        result = list_cases(&options);
+    } else if (options.lend) {
+        result = kit_launch_lend(options.lend);
+    } else if (options.info && !kit_target_parse(&kit_target, options.info)) {
         fprintf(
             stderr, "talaria check: \"%s\" names no protocol\n", options.info);
-        return TOOL_USAGE;
+        result = TOOL_USAGE;
+    } else {
+        result = check_plugin(&options);
     }
-    return check_plugin(&options);
+    free(options.patterns);
+    return result;
 }

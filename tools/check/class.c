@@ -159,7 +159,7 @@ open_with_1_0(struct kit_class *cls, const na_plugin_open_info *info,
 int32_t
 kit_class_try(struct kit_class *cls, const na_plugin_open_info *info)
 {
-    /* Longer than the plugin knows, as a newer core's. */
+    /* With fields that the plugin does not know, as a newer core's. */
     struct {
         na_plugin_opened opened;
         unsigned char beyond[KIT_BEYOND];

@@ -322,7 +322,7 @@ read_relocations(struct elf *elf)
 {
     static const struct {
         int64_t address, length;
-        uint32_t size; /* 0: as DT_PLTREL says */
+        uint32_t size; /* 0: given by DT_PLTREL */
     } kinds[] = {{DT_RELA, DT_RELASZ, sizeof(ElfW(Rela))},
         {DT_REL, DT_RELSZ, sizeof(ElfW(Rel))}, {DT_JMPREL, DT_PLTRELSZ, 0}};
     uint64_t address, length, kind;

@@ -35,7 +35,7 @@ void kit_guarded_limit(
     struct kit_guarded *guarded, uint32_t rule, const char *text);
 
 /* Sets the permitted access. Any other access breaks the rule; text (constant)
- * tells what was expected. [any thread] */
+ * describes what was expected. [any thread] */
 void kit_guarded_protect(struct kit_guarded *guarded, enum kit_lock lock,
     uint32_t rule, const char *text);
 

@@ -331,7 +331,7 @@ void kit_exit(struct kit_side *side);
  * without the plugin) and a copy of up to KIT_TEXT_MAX bytes. kit_begin returns
  * when the function has started, kit_join when it has returned, with the bytes
  * that it left. The process polls nothing meanwhile. kit_join runs the local
- * sides while it waits; kit_joined tells whether it would return at once. */
+ * sides while it waits; kit_joined returns whether it would return at once. */
 struct kit_class;
 typedef void (*kit_act_t)(struct kit_class *cls, void *bytes);
 void kit_begin(

@@ -152,7 +152,7 @@ is_own_user(int fd)
            peer.uid == geteuid();
 }
 
-/* Accepts a connection. -1: there is none, or one of another user. */
+/* Accepts a connection. -1: none is pending, or it is another user's. */
 static int
 accept_own(int listener)
 {

@@ -288,12 +288,12 @@ kit_processes_end(void)
 {
     for (uint32_t i = 0; i < KIT_PROCESSES; i++) {
         int status;
-        bool said;
+        bool finished;
 
         if (processes[i].pid == 0)
             continue;
-        said = has_end_message(processes[i].socket);
-        if (said && kit_launched())
+        finished = has_end_message(processes[i].socket);
+        if (finished && kit_launched())
             continue;
         close(processes[i].socket);
         while (waitpid(processes[i].pid, &status, 0) < 0 && errno == EINTR)
@@ -306,7 +306,8 @@ kit_processes_end(void)
                 WIFSIGNALED(status) ? "signal" : "exit status",
                 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
         }
-        kit_expect(said, kit_running->rule, "a plugin does not end the process",
+        kit_expect(finished, kit_running->rule,
+            "a plugin does not end the process",
             "another process ended with exit status 0");
         processes[i].pid = 0;
     }

@@ -19,7 +19,7 @@ kit_report_rule(
         const struct kit_outcome *outcome = &report->outcomes[i];
         bool failed = outcome->verdict == KIT_FAILED;
 
-        /* A case that broke another rule tells nothing about its own. */
+        /* A case that broke another rule has no result for its own. */
         if ((failed ? outcome->rule : outcome->it->rule) != rule)
             continue;
         tally_p->verdicts[outcome->verdict]++;

@@ -57,10 +57,10 @@ case_main(const struct kit_case *it, struct kit_shared *shared, int output,
 static bool
 is_complete(int verdict)
 {
-    char said[sizeof complete] = "";
+    char text[sizeof complete] = "";
 
-    return read(verdict, said, sizeof said) == (ssize_t) sizeof said &&
-           memcmp(said, complete, sizeof said) == 0;
+    return read(verdict, text, sizeof text) == (ssize_t) sizeof text &&
+           memcmp(text, complete, sizeof text) == 0;
 }
 
 /* Waits until the process has ended or the time is over. */
@@ -118,7 +118,7 @@ blame(struct kit_outcome *outcome, const char *expected, const char *found, ...)
 
 static void
 judge(struct kit_outcome *outcome, struct kit_shared *shared, bool in_time,
-    uint32_t seconds, int status, bool said)
+    uint32_t seconds, int status, bool finished)
 {
     const struct kit_slot *slot = &shared->slots[0];
 
@@ -139,7 +139,7 @@ judge(struct kit_outcome *outcome, struct kit_shared *shared, bool in_time,
     } else if (WEXITSTATUS(status) != 0) {
         blame(
             outcome, "an end in order", "exit status %d", WEXITSTATUS(status));
-    } else if (!said) {
+    } else if (!finished) {
         blame(outcome, "a plugin does not end the process",
             "it ended with exit status 0%s%s", outcome->call ? " within " : "",
             outcome->call ? outcome->call : "");

@@ -80,7 +80,7 @@ kit_class_arm(struct kit_class *cls, uint32_t ctx, uint64_t *ns_p)
     kit_expect(result == NA_PLUGIN_OK || result == NA_PLUGIN_DONE, 12,
         "arm returns OK or DONE", "%s", kit_code_text(result));
     kit_expect(result != NA_PLUGIN_OK || ns != UNTOUCHED, 12,
-        "arm says how long to sleep when it returns OK", "it does not");
+        "arm sets the time to sleep when it returns OK", "it does not");
     if (result == NA_PLUGIN_OK)
         *ns_p = ns;
     return result == NA_PLUGIN_OK;
@@ -123,15 +123,15 @@ kit_class_sleep(
     struct kit_class *cls, uint32_t first, uint32_t count, uint64_t ns)
 {
     struct pollfd fds[2 * KIT_CONTEXTS];
-    uint64_t least = UINT64_MAX, told;
+    uint64_t least = UINT64_MAX, sleep_ns;
     bool armed = true, found = true;
 
     for (uint32_t i = first; i < first + count; i++)
         announce(cls, i);
     for (uint32_t i = first; armed && i < first + count; i++) {
-        armed = kit_class_arm(cls, i, &told);
-        if (armed && told < least)
-            least = told;
+        armed = kit_class_arm(cls, i, &sleep_ns);
+        if (armed && sleep_ns < least)
+            least = sleep_ns;
     }
     for (uint32_t i = 0; armed && i < count; i++) {
         struct pollfd *pair = fds + 2 * (size_t) i;

@@ -17,7 +17,7 @@ bool kit_static_symbol(ElfW(Sym) * symbol);
  * which the case load_resolves reports. */
 void *kit_static_load(void);
 
-/* Returns its table, unchecked. Ends the case as not run if there is none. */
+/* Returns its table, unchecked. Without one it ends the case as not run. */
 const na_plugin *kit_static_table(void *handle);
 
 /* Cases: static_table.c. */

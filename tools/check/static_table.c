@@ -33,8 +33,8 @@ kit_static_versions(void)
     kit_expect(table->size >= NA_PLUGIN_SIZE_1_0, 3,
         "a table as long as in 1.0", "%u bytes, not %zu", table->size,
         NA_PLUGIN_SIZE_1_0);
-    kit_expect(table->size <= length, 3, "as many bytes as the table says",
-        "%u are said, the symbol has %llu", table->size,
+    kit_expect(table->size <= length, 3, "the symbol has the table's size",
+        "the table has %u bytes, the symbol %llu", table->size,
         (unsigned long long) length);
     kit_expect(table->min_host_minor <= NA_PLUGIN_ABI_MINOR, 3,
         "a min_host_minor not above this kit's minor", "%u, here %d",
@@ -54,7 +54,7 @@ known_table(void)
         table->magic != NA_PLUGIN_MAGIC ||
         table->abi_major != NA_PLUGIN_ABI_MAJOR ||
         table->size < NA_PLUGIN_SIZE_1_0)
-        kit_not_run("the table is not of a version that this kit knows");
+        kit_not_run("this kit does not support the table's version");
     return table;
 }
 
@@ -117,7 +117,7 @@ check_protocols(const na_plugin *table)
         const char *name = table->protocols[count];
 
         kit_expect(count < PROTOCOLS_MAX, 12, "NULL ends the protocols",
-            "there is none after %u", count);
+            "none within %u", count);
         kit_expect(is_protocol(name), 12,
             "names of protocols are printable, without space, '+', '/', and "
             "':' at the end",
@@ -166,7 +166,7 @@ kit_static_settings(void)
     const na_plugin *table = known_table();
 
     if (!table->name || !table->protocols)
-        kit_not_run("the table is not of a version that this kit knows");
+        kit_not_run("this kit does not support the table's version");
     kit_step("reading its settings, which NULL ends");
     kit_settings_check(table);
 }
@@ -221,36 +221,40 @@ read_manifest(struct manifest *manifest)
 }
 
 static void
-same_text(const char *key, const char *said, const char *is)
+same_text(const char *key, const char *written, const char *is)
 {
-    kit_expect(strcmp(said, is) == 0, 14,
-        "the manifest says the same as the table",
-        "%s: \"%.100s\", in the table \"%.100s\"", key, shown(said), shown(is));
+    kit_expect(strcmp(written, is) == 0, 14,
+        "the manifest agrees with the table",
+        "%s: \"%.100s\", in the table \"%.100s\"", key, shown(written),
+        shown(is));
 }
 
 static void
-same_number(const char *key, json_int_t said, int32_t is)
+same_number(const char *key, json_int_t written, int32_t is)
 {
-    kit_expect(said == is, 14, "the manifest says the same as the table",
-        "%s: %lld, in the table %d", key, (long long) said, (int) is);
+    kit_expect(written == is, 14, "the manifest agrees with the table",
+        "%s: %lld, in the table %d", key, (long long) written, (int) is);
 }
 
 static void
-same_protocols(const json_t *said, const na_plugin *table)
+same_protocols(const json_t *written, const na_plugin *table)
 {
     uint32_t count = 0;
 
-    kit_expect(json_is_array(said), 14, "protocols is a list", "another type");
-    for (; table->protocols[count] && count < json_array_size(said); count++) {
-        const char *name = json_string_value(json_array_get(said, count));
+    kit_expect(
+        json_is_array(written), 14, "protocols is a list", "another type");
+    for (; table->protocols[count] && count < json_array_size(written);
+         count++) {
+        const char *name = json_string_value(json_array_get(written, count));
 
         kit_expect(name, 14, "protocols is a list of strings",
             "number %u is another type", count);
         same_text("protocols", name, table->protocols[count]);
     }
-    kit_expect(!table->protocols[count] && count == json_array_size(said), 14,
-        "the manifest says the same as the table",
-        "%zu protocols, which differ after %u", json_array_size(said), count);
+    kit_expect(!table->protocols[count] && count == json_array_size(written),
+        14, "the manifest agrees with the table",
+        "%zu protocols, which differ after %u", json_array_size(written),
+        count);
 }
 
 /* Symbolic links to the manifest and to the object are resolved. */
@@ -290,7 +294,7 @@ kit_static_manifest(void)
     same_object(manifest.library_path);
     table = known_table();
     if (!table->name || !table->version || !table->protocols)
-        kit_not_run("the table is not of a version that this kit knows");
+        kit_not_run("this kit does not support the table's version");
     kit_step("comparing table and manifest");
     same_text("name", manifest.name, table->name);
     same_text("version", manifest.version, table->version);

@@ -95,7 +95,7 @@ kit_target_load(void)
     if (table->magic != NA_PLUGIN_MAGIC ||
         table->abi_major != NA_PLUGIN_ABI_MAJOR ||
         table->size < NA_PLUGIN_SIZE_1_0)
-        kit_fail(3, "magic, major and size that this kit knows",
+        kit_fail(3, "magic, major and size that this kit supports",
             "magic %#x, major %u, size %u", table->magic,
             (unsigned) table->abi_major, table->size);
     if (!table->name || !table->protocols || !table->open || !table->close)

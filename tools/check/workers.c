@@ -410,7 +410,7 @@ churn_address(struct load *load, uint32_t number)
         "an address that a class has returned can be looked up", "\"%s\": %s",
         text, kit_code_text(result));
     kit_expect(ops->addr_equal(cls->cls, addr, found) == 1, 12,
-        "a name stands for the address that it was made from", "it does not");
+        "a name is parsed to the address that it was made from", "it does not");
     ops->addr_free(cls->cls, found);
     ops->addr_free(cls->cls, addr);
 }
