@@ -7,7 +7,7 @@
 #                                          and mercury_request.h declare, and
 #                                          nothing else; an object
 #                                          below TESTS refers to each; a comment
-#                                          stands before each declaration
+#                                          precedes each declaration
 #   api.sh --self-test                     each of these refuses what it should
 #
 # Exit status 0, or 1 with what failed.

@@ -6,7 +6,7 @@
 #   bridge.sh MESON BUILD_DIR SOURCE_ROOT OTHER_DIR OTHER
 #
 # Installs BUILD_DIR below a folder of its own. The two transports are na+sm and
-# OTHER, an info string whose plugin is in OTHER_DIR. A store stands on each, a
+# OTHER, an info string whose plugin is in OTHER_DIR. There is a store on each, a
 # bridge between them; clients of either write to the other's store and read
 # again. Exit status 0, or 1 with what failed.
 set -u
@@ -47,7 +47,7 @@ export TALARIA_PLUGIN_PATH=$other_dir
 {
     "$meson" setup "$tmp/build" "$source_root/subprojects/bridge" &&
         ninja -C "$tmp/build"
-} >"$tmp/build.output" 2>&1 || fail 'subprojects/bridge cannot be built'
+} >"$tmp/build.output" 2>&1 || fail 'subprojects/bridge does not build'
 : >"$tmp/build.output"
 
 # start NAME LINES COMMAND...: in the background; its pid is in $pid, what it
@@ -134,7 +134,7 @@ done
 
 # What fails over there is heard over here.
 client na+sm "$bridge_sm" read nothing "$tmp/back" 2>"$tmp/client.output" &&
-    fail 'a block that is nowhere can be read'
+    fail 'a block that does not exist can be read'
 grep -q 'nothing: .*NOENTRY' "$tmp/client.output" || fail 'not NOENTRY'
 truncate -s 64M "$tmp/huge"
 echo >>"$tmp/huge"

@@ -29,6 +29,8 @@ CLICKS = 2
 PAST = {'CHANGELOG.md'}
 # Its table of headers that are not there has a test of its own.
 MISSING = {'docs/migration.md'}
+# Pages whose code in quotation marks is parts of log lines.
+QUOTING = {'docs/troubleshooting.md'}
 BUILTIN = {'werror', 'b_sanitize', 'b_coverage', 'b_lundef', 'c_args',
            'optimization', 'buildtype', 'prefix', 'libdir'}
 # Where a name in backticks may begin.
@@ -78,6 +80,7 @@ class Check:
     def __init__(self, root, build, before=None):
         self.root = root
         self.failures = []
+        self.literals = None
         self.pages = pages_of(root)
         self.cases = before.cases if before else self.find_cases()
         self.files = {name for _, _, files in os.walk(root) for name in files}
@@ -151,6 +154,8 @@ class Check:
             self.check_options(page, name)
         elif name.startswith('talaria '):
             self.check_talaria(page, name)
+        elif page in QUOTING and re.fullmatch(r'"[^"]+"', name):
+            self.check_quote(page, name.strip('"'))
         elif re.fullmatch(r'\w+\.(?:[ch]|py|sh)', name):
             if name not in self.files and page not in MISSING:
                 self.fail(page, f'there is no file {name}')
@@ -179,6 +184,27 @@ class Check:
         for name in re.findall(r'(?:^|[ /])talaria ([a-z]+)\b', text):
             if not os.path.isdir(os.path.join(self.root, 'tools', name)):
                 self.fail(page, f'there is no talaria {name}')
+        for name, rest in re.findall(r'(?:^|[ /])talaria ([a-z]+)([^|&;`]*)', text):
+            manual = f'tools/man/talaria-{name}.1'
+            if not os.path.isfile(os.path.join(self.root, manual)):
+                continue
+            known = read(self.root, manual).replace('\\-', '-')
+            for option in re.findall(r'(?:^| )(--[a-z-]+)', rest):
+                if not re.search(re.escape(option) + r'\b', known):
+                    self.fail(page, f'talaria {name} has no option {option}')
+
+    def check_quote(self, page, words):
+        """A part of a log line: of one literal, or of several in a row."""
+        if self.literals is None:
+            self.literals = ''
+            for folder in ('core', 'plugins', 'tools'):
+                for path, _, names in os.walk(os.path.join(self.root, folder)):
+                    self.literals += ''.join(
+                        read(path, name) for name in names
+                        if name.endswith(('.c', '.h')))
+            self.literals = re.sub(r'"\s*"', '', self.literals)
+        if words not in self.literals:
+            self.fail(page, f'no source has the text "{words}"')
 
     def check_meson_test(self, page, line):
         case = re.search(r"TALARIA_TEST_CASE='?([^' ]+)", line)
@@ -246,6 +272,9 @@ SPOILED = (
     ('CONTRIBUTING.md', '`-Dofi=enabled`', '`-Dofy=enabled`', 'no option ofy'),
     ('CONTRIBUTING.md', 'CASE=deadline_passes', 'CASE=deadline_pass3s',
      'no case is named'),
+    ('docs/troubleshooting.md', 'doctor --to=', 'doctor --too=', 'no option --too'),
+    ('docs/troubleshooting.md', '"does not offer protocol"', '"does not have that"',
+     'no source has the text'),
     ('SECURITY.md', ':user_other_is_refused', ':user_other_is_refuse',
      'no case sm/test_user.c:user_other_is_refuse'),
 )

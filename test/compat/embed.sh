@@ -124,7 +124,7 @@ run() {
         kill -0 $late 2>/dev/null || fail "$info: the late calls ended"
     done
     kill -TERM "$pid"
-    wait $late || fail "$info: calls under way when the server is told to end"
+    wait $late || fail "$info: calls under way when the server stops"
     timeout "$patience" tail --pid="$pid" -f /dev/null ||
         fail "$info: the server does not end"
     wait "$pid" || fail "$info: exit status $?"

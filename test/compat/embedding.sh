@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The programs of docs/embedding.md do what the page says:
+# The programs of docs/embedding.md work as described there:
 #
 #   embedding.sh PAGE BUILD_DIR SOURCE_ROOT CC...
 #

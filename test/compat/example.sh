@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The example in the comment at the head of mercury_hl.h does what it says:
+# The example in the comment at the head of mercury_hl.h compiles and works:
 #
-#   example.sh CC INCLUDE_DIR LIBRARY
+#   example.sh INCLUDE_DIR LIBRARY CC...
 #
 # Its three pieces, what both sides see, the target's and the origin's, make one
 # program, whose process calls itself. Exit status 0, or 1 with what failed.
@@ -11,20 +11,22 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=../abi/lib.sh disable=SC1091
 . "$here/../abi/lib.sh"
 
-if [ $# -ne 3 ] || [ ! -f "$2/mercury_hl.h" ]; then
-    fail 'usage: example.sh CC INCLUDE_DIR LIBRARY'
+if [ $# -lt 3 ] || [ ! -f "$1/mercury_hl.h" ]; then
+    fail 'usage: example.sh INCLUDE_DIR LIBRARY CC...'
     finish example.sh
 fi
+include_dir=$1 library=$2
+shift 2
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 
-# Lines that stand further in, in a file for each piece.
+# The indented lines, in a file for each piece.
 awk -v dir="$tmp/piece" '
     NR == 1 { next }
     /\*\// { exit }
     /^ \*     / { piece += !inside; inside = 1
                   print substr($0, 8) > (dir piece); next }
-    / [^*]/ { inside = 0 }' "$2/mercury_hl.h"
+    / [^*]/ { inside = 0 }' "$include_dir/mercury_hl.h"
 for piece in 1 2 3; do
     [ -s "$tmp/piece$piece" ] || fail "there is no piece $piece"
 done
@@ -77,12 +79,12 @@ END
 END
 } >"$tmp/example.c"
 
-# shellcheck disable=SC2086
-if ! $1 -std=c99 -Wall -Wextra -Wpedantic -Werror -I"$2" "$tmp/example.c" \
-    -o "$tmp/example" "$3" -Wl,-rpath,"${3%/*}" >"$tmp/output" 2>&1; then
+if ! "$@" -std=c99 -Wall -Wextra -Wpedantic -Werror -I"$include_dir" \
+    "$tmp/example.c" -o "$tmp/example" "$library" \
+    -Wl,-rpath,"${library%/*}" >"$tmp/output" 2>&1; then
     fail 'the example does not compile'
     cat "$tmp/output" "$tmp/example.c"
 elif ! output=$(timeout 60 "$tmp/example" 2>&1) || [ "$output" != 42 ]; then
-    fail "the example says '$output', not 42"
+    fail "the example prints '$output', not 42"
 fi
 finish example.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The programs of examples/ build on what is installed, and do what they say:
+# The programs of examples/ build on what is installed, and work as described:
 #
 #   examples.sh MESON BUILD_DIR SOURCE_ROOT OTHER_DIR OTHER
 #
@@ -32,14 +32,14 @@ trap clean_up EXIT
 # In case of a failure there is no point in going on.
 stop() {
     fail "$@"
-    tail -n 40 "$tmp"/*.said 2>/dev/null
+    tail -n 40 "$tmp"/*.log 2>/dev/null
     finish examples.sh
 }
 
 stage "$meson" "$build" "$tmp/stage" || stop 'meson install'
 export TALARIA_PLUGIN_PATH=$other_dir
 cp -r "$source_root/examples" "$tmp/built"
-make -C "$tmp/built" CFLAGS='-O1 -Wall -Wextra -Werror' >"$tmp/make.said" 2>&1 ||
+make -C "$tmp/built" CFLAGS='-O1 -Wall -Wextra -Werror' >"$tmp/make.log" 2>&1 ||
     stop 'make'
 cd "$tmp/built" || exit 1
 
@@ -49,7 +49,7 @@ begin() {
     local name=$1
     shift
     : >"$name.out"
-    "$@" <&"$in" >"$name.out" 2>"$tmp/$name.said" &
+    "$@" <&"$in" >"$name.out" 2>"$tmp/$name.log" &
     pids+=($!)
 }
 
@@ -91,9 +91,9 @@ try_kv() {
         cmp -s "got.$i" b.value || stop "$info: another value"
     done
     timeout "$patience" ./kv remove "$info" "$address" a || stop "$info: remove"
-    timeout "$patience" ./kv get "$info" "$address" a 2>"$tmp/get.said" &&
+    timeout "$patience" ./kv get "$info" "$address" a 2>"$tmp/get.log" &&
         stop "$info: a removed key is found"
-    grep -q HG_NOENTRY "$tmp/get.said" || stop "$info: not HG_NOENTRY"
+    grep -q HG_NOENTRY "$tmp/get.log" || stop "$info: not HG_NOENTRY"
     kill -TERM "${pids[-1]}"
     end kv
 }
@@ -105,14 +105,14 @@ try_stream() {
         begin stream ./stream sink "$info" stream.file
         address=$(first_line stream)
         timeout "$patience" ./stream source "$info" "$address" <stream.in \
-            2>"$tmp/source.said" || stop "$info: a stream of $size bytes"
+            2>"$tmp/source.log" || stop "$info: a stream of $size bytes"
         end stream
         cmp -s stream.in stream.file || stop "$info: not those $size bytes"
     done
 }
 
 # The subscriber to red ends after three texts; the one to blue is killed, and the
-# server goes on.
+# server continues.
 try_pubsub() {
     local address server color
     begin pubsub ./pubsub serve "$info"
@@ -138,7 +138,7 @@ try_pubsub() {
     wait "${pids[-1]}" 2>/dev/null
     unset 'pids[-1]'
     timeout "$patience" ./pubsub publish "$info" "$address" blue lost ||
-        stop "$info: publish to who was killed"
+        stop "$info: publish to a killed subscriber"
     begin green ./pubsub subscribe "$info" "$address" green 1
     until [ -s green.out ]; do
         timeout "$patience" ./pubsub publish "$info" "$address" green alive ||

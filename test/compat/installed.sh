@@ -72,7 +72,7 @@ run_program() {
 }
 
 check_layout() {
-    local wanted found json version
+    local wanted found link json version
     version=$(sed -n "s/^  version: '\(.*\)',$/\1/p" "$source_root/meson.build")
     wanted=$({
         basename -a "$source_root"/core/include/*.h talaria_version.h
@@ -86,7 +86,13 @@ check_layout() {
     for found in transport-abi.md transport-abi-growth.md plugin-library.md; do
         [ -f "$prefix/share/doc/talaria/$found" ] || fail "$found is not there"
     done
+    [ -f "$prefix/share/man/man3/HG_Forward.3" ] || fail 'HG_Forward(3)'
     [ -f "$prefix/share/man/man7/na_plugin.7" ] || fail 'na_plugin(7)'
+    while IFS=: read -r found link; do
+        [ -e "$(dirname "$found")/$link" ] ||
+            fail "${found##*/} leads to $link, which is not installed"
+    done < <(find "$prefix/share/doc/talaria" -name '*.md' -exec \
+        grep -oHE '\]\([^)#:]+[)#]' {} + | sed 's/](\([^)#]*\).$/\1/')
 
     for found in "$libdir/libtalaria.a" "$libdir/libtalaria.so.$version" \
         "$prefix/bin/talaria" "$plugins/libna_sm.so"; do
@@ -102,7 +108,7 @@ check_layout() {
     json=$(find "$plugins" -name '*.json')
     expect 'the object that the manifest names' libna_sm.so \
         "$(sed -n 's/.*"library_path": *"\([^"]*\)".*/\1/p' "$json")"
-    found=$(find "$prefix" -name '*mercury*' ! -path '*/include/*' -o \
+    found=$(find "$prefix" -name '*mercury*' ! -path '*/include/*' ! -path '*/man3/*' -o \
         -name na.pc -o -name hg_info -o -name 'lib*_util*' -o -name 'libna.*')
     expect 'what is installed unasked' '' "$found"
     expect 'what is in the folder of plugins' \

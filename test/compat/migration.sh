@@ -22,7 +22,7 @@ section() {
     awk -v name="$1" '/^##+ / { on = $0 ~ "^##+ " name "$" } on' "$page"
 }
 
-# What stands in backticks, one a line.
+# Text in backticks, one a line.
 quoted() {
     grep -oE '`[^`]+`' | tr -d '`'
 }
@@ -42,7 +42,7 @@ check_headers() {
         esac
         rows=$((rows + 1))
         quoted <<<"${line% |*|}" | sort >"$tmp/output"
-        # What only Talaria has stands below the table.
+        # Interfaces that only Talaria has are below the table.
         basename -a "$root/$wanted"/*.h |
             grep -vxE 'talaria\.h|mercury_hl\.h' | sort >"$tmp/there"
         diff "$tmp/output" "$tmp/there" >"$tmp/diff" ||
@@ -62,7 +62,7 @@ check_missing() {
         if grep -rqw --include='*.h' -e "$name" \
             "$root"/core/{include,compat} ||
             [ -n "$(find "$root"/core/{include,compat} -name "$name")" ]; then
-            fail "$name exists, and the guide says that it does not"
+            fail "$name exists, but the guide denies it"
         fi
     done < <(section 'Not provided' | column 1 | quoted)
     [ "$count" -ge 10 ] || fail 'the table of what is missing is not understood'
@@ -135,7 +135,7 @@ check_words() {
         while read -r piece; do
             count=$((count + 1))
             grep -qF -e "$piece" "$tmp/source" ||
-                fail "the log does not say '$piece'"
+                fail "the log does not contain '$piece'"
         done <<<"${words// N /$'\n'}"
     done < <(section 'On the wire' | column 2 | quoted)
     [ "$count" -ge 6 ] || fail 'too few words of the log were found'

@@ -58,7 +58,7 @@ pkg-config --exists talaria-plugin || fail 'no talaria-plugin.pc is installed'
 talaria=$(command -v talaria) || fail 'no talaria is installed'
 
 if ! say "$meson" setup "$tmp/build" "$source_root/subprojects/na-mpi" \
-    -Dmpi="$mpi" -Dwerror=true || ! say ninja -C "$tmp/build" ||
+    -Dmpi="$mpi" -Dwerror=true -Dprefix="$tmp/stage" || ! say ninja -C "$tmp/build" ||
     ! say "$meson" install -C "$tmp/build" --no-rebuild; then
     fail "subprojects/na-mpi cannot be built with $mpi"
 fi
@@ -73,13 +73,50 @@ for n in 1 2 4; do
     grep -qx "$n ranks: ok" "$tmp/output" || fail "job of $n"
 done
 
+# by_rank SERVE MEASURE: what rank 0 runs, and the others. One program to mpirun,
+# since that of Open MPI 5.0.7 crashes with two, whatever they are.
+cat >"$tmp/by_rank" <<'END'
+#!/bin/sh
+rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-$PMIX_RANK}}
+[ "$rank" = 0 ] && exec $1
+exec $2
+END
+chmod +x "$tmp/by_rank"
+
+# As a vendor would try it, and as an administrator would have it.
+installed=$(dirname "$plugin")
+mkdir "$tmp/elsewhere"
+mv "$installed"/libna_mpi.* "$tmp/elsewhere"
+for way in TALARIA_PLUGIN_PATH TALARIA_PLUGIN_FILES plugins.d; do
+    run=(env)
+    case $way in
+    TALARIA_PLUGIN_PATH) run+=("$way=$tmp/elsewhere") ;;
+    TALARIA_PLUGIN_FILES) run+=("$way=$tmp/elsewhere/libna_mpi.so") ;;
+    plugins.d)
+        if ! plugins_d "$tmp/stage" "$tmp/elsewhere/libna_mpi.json" \
+            "$tmp/elsewhere/libna_mpi.so"; then
+            echo "left out: plugins.d, $(head -n 1 "$tmp/stage.output")"
+            continue
+        fi
+        run=("$within")
+        ;;
+    esac
+    say "${run[@]}" "$mpirun" -n 2 "$tmp/by_rank" \
+        "$talaria perf serve --once mpi+static" \
+        "$talaria perf lat --in-process --level rpc --size 64 --verify \
+        --rounds 1 --operations 20 mpi+static://0" || fail "by $way: status $?"
+done
+rm -rf "$(pkg-config --variable=manifestdir talaria-plugin)"
+mv "$tmp/elsewhere"/* "$installed"
+
 # perf CLIENTS ARGUMENT...: rank 0 serves, the others measure at once.
 perf() {
     local clients=$1
     shift
-    say "$mpirun" -n 1 "$talaria" perf serve --once="$clients" mpi+static : \
-        -n "$clients" "$talaria" perf "$@" --in-process --csv --verify \
-        --rounds 2 --operations 50 --warm-up 5 mpi+static://0 ||
+    say "$mpirun" -n $((clients + 1)) "$tmp/by_rank" \
+        "$talaria perf serve --once=$clients mpi+static" \
+        "$talaria perf $* --in-process --csv --verify --rounds 2 \
+            --operations 50 --warm-up 5 mpi+static://0" ||
         fail "perf $*, $clients clients: status $?"
     [ "$(grep -c '"*mpi+static://0' "$tmp/output")" -ge "$clients" ] ||
         fail "perf $*, $clients clients: too few figures"
@@ -90,8 +127,8 @@ perf 1 bw --level bulk --size 4K,1M
 perf 3 rate --level rpc
 
 # A process that fails ends the job, whatever the others wait for.
-say "$mpirun" -n 1 "$talaria" perf serve mpi+static : -n 1 "$talaria" perf lat \
-    --in-process --level na --size 1M mpi+static://0
+say "$mpirun" -n 2 "$tmp/by_rank" "$talaria perf serve mpi+static" \
+    "$talaria perf lat --in-process --level na --size 1M mpi+static://0"
 status=$?
 case $status in
 0 | 124) fail "a process fails: status $status" ;;

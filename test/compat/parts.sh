@@ -5,7 +5,7 @@
 #   parts.sh MESON BUILD_DIR PLUGIN...
 #
 # PLUGIN: sm, ofi, ucx as built there. Each part is installed by its tag into a
-# folder of its own: runtime (the core), tools, devel, plugin-PLUGIN. No file is
+# folder of its own: runtime (the core), tools, devel, doc, plugin-PLUGIN. No file is
 # in two of them, all together are what is installed without tags, and: core and
 # tools work without a plugin; each plugin works alone, in whatever order it was
 # added; when it is removed, naming it is reported, and the others work. Exit
@@ -92,6 +92,8 @@ parts=(runtime tools devel)
 for plugin; do
     parts+=("plugin-$plugin")
 done
+# The option docs of the build installs the site.
+[ -z "$(find "$tmp/all" -path '*/doc/talaria/site/index.html')" ] || parts+=(doc)
 for part in "${parts[@]}"; do
     install_part "$part" "$part"
     [ -n "$(files "$part")" ] || fail "nothing has the tag $part"

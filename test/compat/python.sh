@@ -36,15 +36,15 @@ trap 'rm -rf "$tmp"' EXIT
 
 fail() {
     echo "FAIL $*"
-    for said in "$tmp"/*.said; do
-        [ -s "$said" ] && tail -n 60 "$said" | sed "s/^/    ${said##*/}: /"
+    for log in "$tmp"/*.log; do
+        [ -s "$log" ] && tail -n 60 "$log" | sed "s/^/    ${log##*/}: /"
     done
     exit 1
 }
 
 DESTDIR=$tmp/stage "$meson" install -C "$build" --no-rebuild --quiet \
-    >"$tmp/install.said" 2>&1 || fail 'meson install'
-: >"$tmp/install.said"
+    >"$tmp/install.log" 2>&1 || fail 'meson install'
+: >"$tmp/install.log"
 pc=$(find "$tmp/stage" -name talaria.pc)
 prefix=$(sed -n 's/^prefix=//p' "$pc")
 sed -i "s|^prefix=.*|prefix=$tmp/stage$prefix|" "$pc"
@@ -59,8 +59,8 @@ package() {
             -Dpython="$python" -Dtests=true "$@" &&
             ninja -C "$tmp/build-$name" &&
             DESTDIR=$tmp/$name "$meson" install -C "$tmp/build-$name" --quiet
-    } >"$tmp/build.said" 2>&1 || fail "subprojects/python does not build: $*"
-    : >"$tmp/build.said"
+    } >"$tmp/build.log" 2>&1 || fail "subprojects/python does not build: $*"
+    : >"$tmp/build.log"
 }
 
 # try NAME INFO [VARIABLE=VALUE...]: the tests with that package.
@@ -72,12 +72,12 @@ try() {
         PYTHONDONTWRITEBYTECODE=1 TALARIA_TEST_INFO="$info" \
         TALARIA_TEST_PROGRAMS="$tmp/build-$name" "$@" \
         "$python" -W error::ResourceWarning -m unittest discover \
-        -s "$source/test" -v >"$tmp/test.said" 2>&1 </dev/null ||
+        -s "$source/test" -v >"$tmp/test.log" 2>&1 </dev/null ||
         fail "$info $*"
-    grep -q '^Ran ' "$tmp/test.said" || fail "$info: no test ran"
-    echo "$name $info: $(grep '^Ran ' "$tmp/test.said")"
-    grep -i ' skipped ' "$tmp/test.said"
-    : >"$tmp/test.said"
+    grep -q '^Ran ' "$tmp/test.log" || fail "$info: no test ran"
+    echo "$name $info: $(grep '^Ran ' "$tmp/test.log")"
+    grep -i ' skipped ' "$tmp/test.log"
+    : >"$tmp/test.log"
 }
 
 package plain
@@ -101,7 +101,7 @@ asan=$(cc -print-file-name=libasan.so)
 if [ -f "$asan" ]; then
     package asan -Db_sanitize=address,undefined -Db_lundef=false
     try asan na+sm LD_PRELOAD="$asan" PYTHONMALLOC=malloc \
-        ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=1 \
+        ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=1:allocator_may_return_null=1 \
         UBSAN_OPTIONS=halt_on_error=1
 fi
 echo 'python.sh: ok'

@@ -18,3 +18,30 @@ stage() {
     export PKG_CONFIG_PATH=$folder LD_LIBRARY_PATH=${folder%/pkgconfig}
     export PATH=$3$prefix/bin:$PATH
 }
+
+# plugins_d STAGE MANIFEST OBJECT: an administrator's manifest of an object that
+# stands elsewhere. Leaves in $within the path of a command, which runs another
+# one where the staged folder of manifests is the one that the core knows, in a
+# mount namespace; fails where these are not permitted.
+plugins_d() {
+    local there real
+    there=$(pkg-config --variable=manifestdir talaria-plugin)
+    real=${there#"$1"}
+    real=${real%/talaria/plugins.d}
+    mkdir -p "$there"
+    python3 -c 'import json, sys
+manifest = json.load(open(sys.argv[1]))
+manifest["plugin"]["library_path"] = sys.argv[2]
+json.dump(manifest, open(sys.argv[3], "w"))' \
+        "$2" "$3" "$there/$(basename "$2")" || return
+    chmod -R go-w "$there"
+    within=$1.within
+    cat >"$within" <<END
+#!/bin/sh
+[ "\$(id -u)" -eq 0 ] && map= || map=--map-root-user
+exec unshare --mount \$map /bin/sh -c \
+    'mount --bind "$1$real" "$real" && exec "\$@"' sh "\$@"
+END
+    chmod 755 "$within"
+    "$within" true 2>"$1.output"
+}

@@ -5,7 +5,7 @@
 #   subproject.sh MESON SOURCE_ROOT
 #
 # The project finds it as the dependency talaria. Its program runs from the
-# build directory, where it finds the plugin na+sm; nobody gets a test or a
+# build directory, where it finds the plugin na+sm; no test is added, nor a
 # warning that is an error with it. Exit status 0, or 1 with what failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -25,7 +25,7 @@ tmp=$(realpath "$(mktemp -d)") || exit 1
 trap 'rm -rf "$tmp"' EXIT
 umask 022
 
-# quiet WHAT COMMAND...: what it says is shown if it fails, and that is the end.
+# quiet WHAT COMMAND...: if it fails, its output is shown and the script ends.
 quiet() {
     local what=$1
     shift
@@ -47,7 +47,7 @@ exe = executable('user', 'use_installed.c', dependencies: talaria)
 test('user', exe)
 END
 
-# A compiler that warns of more than those here do: in somebody else's build
+# A compiler with more warnings than ours: in another project's build
 # that is a warning, and no error.
 quiet 'meson setup' "$meson" setup -Doptimization=0 "$tmp/build" "$tmp/project" \
     -Dtalaria:ofi=disabled -Dtalaria:ucx=disabled -Dtalaria:tools=disabled \

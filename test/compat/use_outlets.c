@@ -33,17 +33,17 @@ HG_LOG_SUBSYS_DECL_STATE_REGISTER(on, mine, HG_LOG_ON);
 static HG_LOG_OUTLET_DECL(late) = HG_LOG_OUTLET_INITIALIZER(
     late, HG_LOG_PASS, NULL, NULL);
 
-static char said[8192];
+static char output[8192];
 static FILE *said_to;
 
 static int HG_ATTR_PRINTF(2, 3) listen_to(FILE *stream, const char *format, ...)
 {
-    size_t used = strlen(said);
+    size_t used = strlen(output);
     va_list ap;
 
     said_to = stream;
     va_start(ap, format);
-    (void) vsnprintf(said + used, sizeof said - used, format, ap);
+    (void) vsnprintf(output + used, sizeof output - used, format, ap);
     va_end(ap);
     return 0;
 }
@@ -52,11 +52,11 @@ static int HG_ATTR_PRINTF(2, 3) listen_to(FILE *stream, const char *format, ...)
 static bool
 heard(const char *text)
 {
-    bool same = strcmp(said, text) == 0;
+    bool same = strcmp(output, text) == 0;
 
     if (!same)
-        printf("heard '%s' instead of '%s'\n", said, text);
-    said[0] = '\0';
+        printf("got '%s' instead of '%s'\n", output, text);
+    output[0] = '\0';
     return same;
 }
 
@@ -158,8 +158,8 @@ use_lines(void)
     CHECK(heard("# mine: [error] by a list\n"));
     HG_Util_set_log_level("debug");
     HG_LOG_SUBSYS_WRITE_DEBUG_EXT(part, mine, "header", "%d\n", 5);
-    CHECK(strstr(said, ": header\n5\n---\n") != NULL);
-    said[0] = '\0';
+    CHECK(strstr(output, ": header\n5\n---\n") != NULL);
+    output[0] = '\0';
     hg_log_set_func(NULL);
     HG_Util_set_log_level("none");
     HG_LOG_WRITE(mine, HG_LOG_LEVEL_FATAL, "%d", evaluate());

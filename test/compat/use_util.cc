@@ -12,7 +12,7 @@ extern "C" {
 
 namespace service {
 
-/* What a pool is made of is known, for those who own it by a pointer type. */
+/* The type of a pool is complete, for those that own it by a pointer type. */
 struct Pool {
     std::unique_ptr<hg_thread_pool_t> pool;
 };

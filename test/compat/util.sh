@@ -24,7 +24,7 @@ instrument='^(__|_*gcov_|mangle_path$)'
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 
-# quiet WHAT COMMAND...: what it says is shown if it fails.
+# quiet WHAT COMMAND...: its output is shown if it fails.
 quiet() {
     local what=$1
     shift

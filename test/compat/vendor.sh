@@ -7,8 +7,8 @@
 #
 # Installs BUILD_DIR below a folder of its own. Builds a copy of the project
 # beside it, by Meson and by make; runs the conformance kit over it, quickly
-# unless it is soaking; uses it by TALARIA_PLUGIN_PATH, TALARIA_PLUGIN_FILES and
-# its own installation; between processes, and between two network namespaces,
+# unless it is soaking; uses it by TALARIA_PLUGIN_PATH, TALARIA_PLUGIN_FILES,
+# plugins.d and its own installation; between processes, and between two network namespaces,
 # where these are permitted. Exit status 0, or 1 with what failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -154,6 +154,15 @@ if [ $serving -eq 1 ]; then
     use TALARIA_PLUGIN_FILES '' 127.0.0.1
     unset TALARIA_PLUGIN_FILES
     is_unknown 'without a variable'
+    if plugins_d "$tmp/stage" "$vendor/libna_tcp.json" \
+        "$vendor/build/libna_tcp.so"; then
+        use plugins.d "$within" 127.0.0.1 "$within"
+        must 'info by plugins.d' "$within" talaria info "$info"
+        grep -q 'plugins\.d/libna_tcp\.json\|build/libna_tcp\.so' "$tmp/output" ||
+            fail 'plugins.d was not what it was found by'
+    else
+        echo "left out: plugins.d, $(head -n 1 "$tmp/stage.output")"
+    fi
 fi
 must 'meson install, vendor' "$meson" install -C "$vendor/build" --no-rebuild
 [ -f "$plugins/libna_tcp.so" ] || fail 'not in plugindir'
