@@ -32,6 +32,8 @@ struct class_object {
     PyObject *rpcs; /* list: keeps what HG_Registered_data points to */
     LIST_HEAD(, resource) resources;
     LIST_HEAD(, operation) operations;
+    Py_ssize_t memories;    /* in use after the class was closed, and until */
+    hg_class_t *unfinished; /* then this, NULL: finalized */
     unsigned long thread;
     bool working;     /* in work() */
     uint64_t spin_ns; /* see spin in progress.c */
@@ -102,10 +104,10 @@ struct payload {
 
 extern PyObject *name_set_result; /* "set_result" */
 extern PyTypeObject *class_type, *format_type, *rpc_type, *address_type,
-    *bulk_type, *operation_type, *request_type;
+    *bulk_type, *memory_type, *operation_type, *request_type;
 
 extern PyType_Spec class_spec, format_spec, rpc_spec, address_spec, bulk_spec,
-    operation_spec, request_spec;
+    memory_spec, operation_spec, request_spec;
 
 /* Creates the exceptions of talaria.errors. `what` names what failed. */
 int error_init(void);
@@ -142,6 +144,9 @@ struct address_object *address_from(
 PyObject *bulk_expose(struct class_object *owner, PyObject *buffer, int flags);
 /* Takes over the reference to bulk, also if it fails. */
 PyObject *bulk_new_remote(struct class_object *owner, hg_bulk_t bulk);
+
+/* Allocates `size` bytes that the transport moves fastest. */
+PyObject *memory_new(struct class_object *owner, Py_ssize_t size);
 
 PyObject *operation_forward(struct rpc_object *rpc, PyObject *address,
     PyObject *input, PyObject *timeout, PyObject *future);

@@ -137,7 +137,9 @@ class_end(struct class_object *owner)
     owner->hg_class = NULL;
     owner->context = NULL;
     Py_BEGIN_ALLOW_THREADS if (context) ret = HG_Context_destroy(context);
-    if (ret == HG_SUCCESS)
+    if (ret == HG_SUCCESS && owner->memories > 0)
+        owner->unfinished = hg_class;
+    else if (ret == HG_SUCCESS)
         ret = HG_Finalize(hg_class);
     Py_END_ALLOW_THREADS return ret;
 }
@@ -256,6 +258,17 @@ class_expose(PyObject *self, PyObject *args)
 }
 
 static PyObject *
+class_allocate(PyObject *self, PyObject *number)
+{
+    struct class_object *owner = (struct class_object *) self;
+    Py_ssize_t size = PyNumber_AsSsize_t(number, PyExc_OverflowError);
+
+    if ((size == -1 && PyErr_Occurred()) || class_check(owner) != 0)
+        return NULL;
+    return memory_new(owner, size);
+}
+
+static PyObject *
 class_transfer(PyObject *self, PyObject *const *args, Py_ssize_t count)
 {
     struct class_object *owner = (struct class_object *) self;
@@ -332,6 +345,8 @@ static PyMethodDef class_methods[] = {
     {"_expose", class_expose, METH_VARARGS, NULL},
     {"_transfer", (PyCFunction) (void (*)(void)) class_transfer, METH_FASTCALL,
         NULL},
+    {"allocate", class_allocate, METH_O,
+        "Makes a Memory: a buffer of zeros that peers transfer fastest."},
     {"lookup", class_lookup, METH_O, "Makes an Address of a string."},
     {NULL, NULL, 0, NULL}};
 

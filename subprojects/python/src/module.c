@@ -14,6 +14,7 @@ static const struct {
     {"Rpc", &rpc_type, &rpc_spec},
     {"Address", &address_type, &address_spec},
     {"Bulk", &bulk_type, &bulk_spec},
+    {"Memory", &memory_type, &memory_spec},
     {"Operation", &operation_type, &operation_spec},
     {"Request", &request_type, &request_spec},
 };

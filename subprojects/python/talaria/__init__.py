@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Remote procedure calls and bulk transfers from asyncio, without a thread."""
-from ._talaria import Address, Bulk, Request, library_version
+from ._talaria import Address, Bulk, Memory, Request, library_version
 from .errors import (
     AccessError,
     CanceledError,
@@ -49,6 +49,7 @@ __all__ = [
     "Int32",
     "Int64",
     "Int8",
+    "Memory",
     "MessageError",
     "Request",
     "ResourceError",

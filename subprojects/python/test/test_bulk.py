@@ -61,6 +61,26 @@ class OverBoth(unittest.TestCase):
 
         self.both(check)
 
+    def test_allocated_memory_is_filled_in_place(self):
+        @with_class
+        async def check(self, hg, server):
+            fill = hg.register("fill", Memory, Moved)
+            memory = hg.allocate(SIZE)
+            self.assertEqual(len(memory), SIZE)
+            view = memoryview(memory)
+            self.assertFalse(view.readonly)
+            self.assertEqual(view[:100], bytes(100))
+            tracemalloc.start()
+            with hg.expose(memory) as bulk:
+                moved = await fill(server.address, Memory(bulk, 0x3F))
+            _, peak = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+            self.assertEqual(moved, Moved(0, SIZE))
+            self.assertEqual(view[-3:], b"???")
+            self.assertLess(peak, SIZE // 4)
+
+        self.both(check)
+
     def test_bytearray_and_array_and_view_are_filled(self):
         @with_class
         async def check(self, hg, server):
@@ -114,6 +134,53 @@ class WithinOneClass(unittest.TestCase):
             )
 
         check(self)
+
+    def test_allocated_memory_is_freed_when_unused(self):
+        @with_class
+        async def check(self, hg):
+            memory = hg.allocate(10)
+            view = memoryview(memory)
+            with self.assertRaises(BufferError):
+                memory.free()
+            view.release()
+            memory.free()
+            memory.free()
+            self.assertEqual(len(memory), 0)
+            with self.assertRaises(BufferError):
+                memoryview(memory)
+            for size in (0, -1):
+                with self.assertRaises(ValueError):
+                    hg.allocate(size)
+            with self.assertRaises(OverflowError):
+                hg.allocate(1 << 64)
+            with self.assertRaises(talaria.ResourceError):
+                hg.allocate(1 << 60)
+
+        check(self)
+
+    @unittest.skipUnless(numpy, "no NumPy")
+    def test_view_of_allocated_memory_outlives_the_class(self):
+        kept = []
+
+        @with_class
+        async def check(self, hg):
+            memory = hg.allocate(SIZE)
+            numbers = numpy.frombuffer(memory, dtype=numpy.float64)
+            numbers[:] = 7
+            kept.extend([memory, numbers, hg])
+
+        check(self)
+        memory, numbers, hg = kept
+        kept.clear()
+        self.assertTrue(hg.closed)
+        self.assertEqual(numbers.sum(), 7 * SIZE // 8)
+        with self.assertRaises(BufferError):
+            memory.free()
+        with self.assertRaises(BufferError):
+            memoryview(memory)
+        del numbers
+        self.assertEqual(len(memory), 0)
+        memory.free()
 
     def test_nothing_is_transferred(self):
         @with_class

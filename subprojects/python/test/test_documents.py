@@ -96,6 +96,8 @@ class Hints(unittest.TestCase):
         }
         for name, item in names.items():
             where = f"{node.name}.{name}"
+            if name == "__buffer__" and sys.version_info < (3, 12):
+                continue  # of the C interface alone
             self.assertTrue(hasattr(there, name), where)
             function = getattr(there, name)
             self.assertEqual(
