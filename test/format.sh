@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Every C and C++ file of the tree stands as .clang-format wants it:
+# Every C and C++ file of the tree is formatted as .clang-format defines:
 #
 #   format.sh [FILE...]
 #

@@ -110,7 +110,7 @@ left() {
     find "$tmp" -mindepth 1 2>/dev/null | sed 's/^/file /'
 }
 
-# Again until there is none: some start others meanwhile.
+# Repeated until none is left: some start others meanwhile.
 end_processes() {
     local pids round
     for round in 1 2 3 4 5 6 7 8 9; do
@@ -142,10 +142,10 @@ expect() {
     local output
     output=$(left "$dir/state" "$dir/tmp")
     if [ -z "$1" ] && [ -n "$output" ]; then
-        printf 'FAIL: nothing is left, and it says: %s\n' "$output"
+        printf 'FAIL: nothing is left, but it reports: %s\n' "$output"
         failures=$((failures + 1))
     elif [[ $output != *"$1"* ]]; then
-        printf 'FAIL: not noticed: %s; it says: %s\n' "$1" "$output"
+        printf 'FAIL: not noticed: %s; it reports: %s\n' "$1" "$output"
         failures=$((failures + 1))
     fi
 }
@@ -172,7 +172,7 @@ await() {
 unrelated_test() {
     local child
     if [ "$(id -u)" -ne 0 ] || ! command -v setpriv >/dev/null; then
-        echo 'left out: not root, who can become somebody else'
+        echo 'left out: only root can become another user'
         return
     fi
     TEST_RUN=another hold "$name-strange" "$dir/strange" &
@@ -184,7 +184,7 @@ unrelated_test() {
         bash -c "$(declare -f); whose=(); $(declare -p mine)"'
             left "$1/state" "$1/tmp"' unrelated "$dir")
     [ -z "$output" ] || {
-        printf 'FAIL: of an unrelated process, it says: %s\n' "$output"
+        printf 'FAIL: of an unrelated process, it reports: %s\n' "$output"
         failures=$((failures + 1))
     }
     kill "$child"
@@ -210,7 +210,7 @@ self_test() {
     expect "file $dir/tmp/some"
     rm "$dir/tmp/some"
 
-    # A grandchild that has a socket; the shell between them has gone.
+    # A grandchild that has a socket; the shell between them has ended.
     (setsid bash -c "$(declare -f hold)"'; hold "$@"' hold \
         "$name" "$dir/bound" &)
     await "$dir/bound"

@@ -4,7 +4,7 @@
 #
 #   lint.sh BUILD_DIR [FILE...]
 #
-# BUILD_DIR is one of Meson's for clang; it knows how each file is compiled, and
+# BUILD_DIR is one of Meson's for clang; it has the command that compiles each file, and
 # has what is generated. The analyzer gives up on a function early, unless
 # TALARIA_TEST_SOAK is 1: then it takes as many steps as it does by itself, which
 # last several times as long. Exit status 0, 1 with what was found, or 77

@@ -10,6 +10,9 @@
     report.py results BUILD_NAME BUILD_DIR RESULTS [SUITE...]
         prints a line for each test of these suites (of all), and the output of
         those that failed; appends STATUS, name and reason to the file RESULTS
+    report.py table LOG...
+        a table in Markdown of what test/run printed on several machines: one
+        column for each log, one row for each suite of each build
 
 A test that should have run and has no result has failed, and so has one that
 succeeded although a sanitizer complained.
@@ -120,11 +123,57 @@ def report(build_name, build, results_path, suites):
                     print('    | ' + line)
 
 
+LINE = re.compile(r'(?P<status>PASS|FAIL|SKIP)  (?P<name>.*?) +[0-9.]+ s(?:  |$)')
+
+
+def column(path):
+    """What one run printed: the machine, the versions, and the counts of each
+    status by suite."""
+    machine, versions, counts = '', [], {}
+    with open(path, encoding='utf-8', errors='replace') as file:
+        for line in file:
+            fact = re.match(r'      (on|with) (.*)', line)
+            if fact and fact[1] == 'on':
+                machine = fact[2]
+            elif fact:
+                versions.append(fact[2])
+            item = LINE.match(line)
+            if item:
+                suite = re.match(r'(\w+) ([\w-]+)/', item['name'])
+                row = f'{suite[1]}, {suite[2]}' if suite else 'builds and checks'
+                for key in row, 'all':
+                    of_row = counts.setdefault(key, {})
+                    of_row[item['status']] = of_row.get(item['status'], 0) + 1
+    return machine, ', '.join(versions), counts
+
+
+def cell(counts):
+    words = [str(counts.get('PASS', 0))]
+    words += [f'**{counts["FAIL"]} failed**'] if 'FAIL' in counts else []
+    words += [f'{counts["SKIP"]} skipped'] if 'SKIP' in counts else []
+    return ', '.join(words) if counts else '–'
+
+
+def table(paths):
+    columns = [column(path) for path in paths]
+    rows = dict.fromkeys(row for _, _, counts in columns for row in counts)
+    # The sum stands last.
+    rows = [row for row in rows if row != 'all'] + ['all']
+    print('| | ' + ' | '.join(machine for machine, _, _ in columns) + ' |')
+    print('| --- |' + ' --- |' * len(columns))
+    print('| versions | ' + ' | '.join(v for _, v, _ in columns) + ' |')
+    for row in rows:
+        cells = [cell(counts.get(row, {})) for _, _, counts in columns]
+        print(f'| {row} | ' + ' | '.join(cells) + ' |')
+
+
 def main():
     if sys.argv[1] == 'list':
         print('\n'.join(sorted({s for s, _ in defined(sys.argv[2], [])})))
     elif sys.argv[1] == 'targets':
         print('\n'.join(targets(sys.argv[2], sys.argv[3:])))
+    elif sys.argv[1] == 'table':
+        table(sys.argv[2:])
     else:
         report(*sys.argv[2:5], sys.argv[5:])
 

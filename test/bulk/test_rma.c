@@ -172,8 +172,8 @@ START_TEST(rma_cancelled_submits_no_more)
 }
 END_TEST
 
-/* A transfer waits for operations that cannot be cancelled, and submits no
- * more. */
+/* A transfer waits for operations that the plugin does not cancel, and submits
+ * no more. */
 START_TEST(rma_cancel_refused_waits_for_pending_operations)
 {
     struct remote remote;

@@ -272,7 +272,7 @@ START_TEST(sides_bound_descriptor_uses_sm_only_on_its_node)
     ck_transfers(&two, addr, bulk);
     HG_Bulk_free(bulk);
 
-    /* One that cannot tell its node. */
+    /* One without information about its node. */
     two.local.bulk_class->host = two.owner.bulk_class->host = (na_sm_id_t){0};
     bulk = remote_send(two.remote.owned, 0, two.remote.s.hg_class);
     ck_assert_ptr_eq(

@@ -210,7 +210,7 @@ START_TEST(transfer_of_thousands_of_segments)
 }
 END_TEST
 
-/* The origin pulls from the target, whose pattern it knows. */
+/* The origin pulls from the target and checks the pattern. */
 START_TEST(transfer_by_the_origin_pulls_from_the_target)
 {
     struct session s;

@@ -127,7 +127,7 @@ find_ucx_data(
             break;
 }
 
-/* Whether a message header is here, or the hello that tells the token of this
+/* Whether a message header is here, or the hello with the token of this
  * connection. */
 static bool
 find_ucx(struct alter_stream *stream, const unsigned char *bytes, size_t from,

@@ -95,7 +95,7 @@ decide(struct seccomp_notif *notice)
     if (due && !atomic_load(&failed)) {
         if (!rule.ours_only && ask(notice))
             frames_owner(&stack);
-        frames_print(&stack, rule.who, rule.size);
+        frames_print(&stack, rule.stack_text, rule.size);
         atomic_store(&failed, true);
     }
     answer(notice->id, due ? rule.error : 0);

@@ -13,13 +13,13 @@
 #include <stddef.h>
 
 struct calls_rule {
-    int number;     /* SYS_* */
-    int error;      /* errno */
-    long fail_at;   /* index of the call to fail, from 0; negative: none */
-    long fail_more; /* number of further calls right after it that fail too */
-    char *who;      /* called at once with the stack of the failing call */
-    size_t size;    /* size of that text */
-    bool ours_only; /* only calls made for libtalaria and the plugins */
+    int number;       /* SYS_* */
+    int error;        /* errno */
+    long fail_at;     /* index of the call to fail, from 0; negative: none */
+    long fail_more;   /* number of further calls right after it that fail too */
+    char *stack_text; /* called at once with the stack of the failing call */
+    size_t size;      /* size of that text */
+    bool ours_only;   /* only calls made for libtalaria and the plugins */
 };
 
 /* Starts counting, for the calling thread and the threads that it starts.

@@ -46,9 +46,9 @@ static size_t failure_size;
 static _Thread_local bool inside __attribute__((tls_model("initial-exec")));
 
 void
-heap_begin(enum heap_scope wanted, long fail_at, char *who, size_t size)
+heap_begin(enum heap_scope wanted, long fail_at, char *stack_text, size_t size)
 {
-    failure = who;
+    failure = stack_text;
     failure_size = size;
     frames_begin();
     pthread_spin_init(&lock, PTHREAD_PROCESS_PRIVATE);

@@ -20,9 +20,10 @@ enum heap_scope {
 };
 
 /* Starts counting, and fails allocation number fail_at of the scope (from 0;
- * negative: none). who gets the stack of that allocation at once. Once per
+ * negative: none). stack_text gets the stack of that allocation at once. Once per
  * process. */
-void heap_begin(enum heap_scope scope, long fail_at, char *who, size_t size);
+void heap_begin(
+    enum heap_scope scope, long fail_at, char *stack_text, size_t size);
 
 /* Stops counting and failing; frees are still tracked. */
 void heap_end(void);

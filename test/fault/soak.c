@@ -82,8 +82,8 @@ let_connect(void)
 static void
 disturb(void)
 {
-    unsigned who = (unsigned) (service_random(&dice) % CLIENTS);
-    pid_t pid = who == 0 ? mortal : clients[who];
+    unsigned index = (unsigned) (service_random(&dice) % CLIENTS);
+    pid_t pid = index == 0 ? mortal : clients[index];
 
     ck_alive(steady, "the server");
     for (unsigned i = 0; i < CLIENTS; i++)
@@ -101,10 +101,10 @@ disturb(void)
     service_end(pid, SIGKILL);
     kills++;
     deaths++;
-    if (who == 0)
+    if (index == 0)
         start_mortal();
     else
-        start_client(who);
+        start_client(index);
 }
 
 /* The server's resources while only the permanent client is connected, idle. */

@@ -102,7 +102,7 @@ body(void *arg)
     struct calls_rule calls_rule = {.number = what->call->number,
         .error = what->error,
         .fail_at = what->fail_at,
-        .who = run_current->fault,
+        .stack_text = run_current->fault,
         .size = sizeof run_current->fault,
         .ours_only = !is_sm()};
     struct holdings before;

@@ -121,7 +121,7 @@ attacker_peer_close(struct attacker_peer *peer)
     fuzz_require(loop_pending() == 0);
 }
 
-/* Progress that takes in what is of no use says that nothing came. */
+/* Progress that only drops invalid input reports that nothing arrived. */
 void
 attacker_peer_step(const struct attacker_peer *peer)
 {

@@ -62,7 +62,7 @@ void attacker_response(struct fuzz_input *input,
 void attacker_raw(
     struct fuzz_input *input, struct attacker_message *message, size_t header);
 
-/* Patches a message, and, if the input wants that, puts the sum of the header
+/* Patches a message, and, if the input selects that, puts the sum of the header
  * right. */
 void attacker_corrupt(
     struct fuzz_input *input, struct attacker_message *message);

@@ -107,7 +107,7 @@ fuzz_class_open(struct fuzz_class *c, const na_plugin *plugin,
     c->host.priv = c;
     c->opened.size = sizeof c->opened;
     if (plugin->open(&c->host, &info, &c->opened) != NA_PLUGIN_OK) {
-        fprintf(stderr, "%s+%s cannot be opened\n", plugin->name, protocol);
+        fprintf(stderr, "cannot open %s+%s\n", plugin->name, protocol);
         exit(1);
     }
     c->ops = c->opened.ops;
@@ -232,7 +232,7 @@ decode_mem(struct fuzz_class *c, const uint8_t *bytes, size_t size)
     c->ops->mem_remote_free(c->cls, mem);
 }
 
-/* The class's own registration, as it goes out, with patches. */
+/* The class's own registration, serialized, with patches. */
 static void
 decode_own(struct fuzz_class *c, struct fuzz_input *input)
 {

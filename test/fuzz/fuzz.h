@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * What the fuzzers share: reading the input, a log that goes nowhere, classes of
- * the plugins, and memory files.
- */
+/* What the fuzzers share: reading the input, a log that is discarded, classes
+ * of the plugins, and memory files. */
 #ifndef FUZZ_H
 #define FUZZ_H
 
@@ -67,8 +65,8 @@ struct fuzz_class {
     char address[512];  /* "" if it does not listen */
 };
 
-/* protocol, host: as in na_plugin_open_info. Ends the process when the
- * class cannot be opened. */
+/* protocol, host: as in na_plugin_open_info. Ends the process when the class
+ * does not open. */
 void fuzz_class_open(struct fuzz_class *c, const na_plugin *plugin,
     const char *protocol, const char *host, bool listen);
 void fuzz_class_close(struct fuzz_class *c);
@@ -77,9 +75,9 @@ void fuzz_class_close(struct fuzz_class *c);
 uint32_t fuzz_class_poll(struct fuzz_class *c);
 
 /* The decoders that a plugin has for bytes and text from outside: an address as
- * text, one as bytes, a registration as bytes, the class's own registration with
- * patches; which one is the first byte's to say. What is decoded is encoded and
- * decoded again, and a registration is read from. */
+ * text, one as bytes, a registration as bytes, the class's own registration
+ * with patches; the first byte selects which one. What is decoded is encoded
+ * and decoded again, and a registration is read from. */
 void fuzz_class_decode(struct fuzz_class *c, const uint8_t *data, size_t size);
 
 #endif /* FUZZ_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bulk descriptors, at classes of each transport, and of two. What is decoded is
- * encoded as it came; data that came inside are read, and memory elsewhere, which
- * is that of nobody or of the class itself, is asked for.
+/* Bulk descriptors, at classes of each transport, and of two. What is decoded
+ * is encoded as it came; data that came inside are read, and memory elsewhere,
+ * which belongs to no process or to the class itself, is read.
  *
  *   u8 which class; below 0x80 the bytes of a descriptor, else u8 which of the
  *   class's own, u8 patches, for each a position (u16) and a value (u8) */
@@ -142,7 +142,7 @@ decode(const struct side *side, const uint8_t *bytes, size_t size)
     fuzz_require(HG_Bulk_free(bulk) == HG_SUCCESS);
 }
 
-/* One of the class's own, as it goes out. */
+/* One of the class's own, serialized. */
 static uint8_t *
 own_bytes(const struct side *side, unsigned which, size_t *size_p)
 {

@@ -37,8 +37,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         TYPE(copy_open_out_t), TYPE(copy_list_in_t), TYPE(copy_list_out_t),
         TYPE(copy_mode_in_t), TYPE(copy_mkdir_out_t), TYPE(copy_create_in_t),
         TYPE(copy_create_out_t), TYPE(copy_chunk_in_t), TYPE(copy_commit_in_t),
-        TYPE(copy_close_in_t), TYPE(copy_close_out_t), TYPE(copy_link_out_t),
-        TYPE(copy_link_in_t), TYPE(copy_remove_in_t), TYPE(copy_entry_t)};
+        TYPE(copy_verify_in_t), TYPE(copy_close_in_t), TYPE(copy_close_out_t),
+        TYPE(copy_link_out_t), TYPE(copy_link_in_t), TYPE(copy_remove_in_t),
+        TYPE(copy_entry_t)};
     struct fuzz_input input = {data, size};
     unsigned type = fuzz_u8(&input) % (sizeof types / sizeof types[0]);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages as libfabric brings them to the ofi plugin: the header, the names in
- * it, who it is from, what it is for.
+ * it, its sender and its kind.
  *
  *   messages: u8 how (ONE_OF_OURS: the plugin's header is made of the next bytes,
  *   else it is in them), its bytes, patches */
@@ -34,7 +34,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-/* Names lead nowhere but to this host, where nobody listens. */
+/* Names are of this host only, where no process listens. */
 static void
 keep_local(uint8_t *bytes, size_t size)
 {
@@ -102,7 +102,7 @@ make_message(struct fuzz_input *input, unsigned how, size_t *size_p)
     return fuzz_bytes(&made, SIZE_MAX, size_p);
 }
 
-/* A receive for anyone, and one for who has port 7. */
+/* A receive for any source, and one for the peer with port 7. */
 struct receives {
     void *ops[2];
     uint8_t buffers[2][128];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the processes of talaria perf tell each other.
+/* Control messages between the processes of talaria perf.
  *
  *   u8 which, its bytes */
 #include "round.h"

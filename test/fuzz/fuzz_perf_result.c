@@ -25,7 +25,7 @@ read_bytes(const void *bytes, size_t size, struct perf_result *result_p)
     FILE *before = stderr;
     bool ok;
 
-    stderr = nowhere; /* it says why not */
+    stderr = nowhere; /* the reason is printed there */
     ok = perf_read_json(file.path, result_p);
     stderr = before;
     fuzz_file_drop(&file);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a caller says to an sm class by its socket: a hello with descriptors, then
- * other packets. Nothing that it passed is kept open once it has hung up.
+/* What a caller sends to an sm class by its socket: a hello with descriptors,
+ * then other packets. Nothing that it passed is kept open once it has hung up.
  *
  *   u8 how, u8 for each descriptor, patches of a good hello or a packet's bytes;
  *   then packets: u8 with a descriptor or without, u8 bytes, they */

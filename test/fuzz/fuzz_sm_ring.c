@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What an admitted peer writes into shared memory, and says by its socket:
+/* What an admitted peer writes into shared memory, and sends by its socket:
  * records, requests and answers of puts and gets, bytes anywhere.
  *
  *   steps: u8 which one, what it needs */

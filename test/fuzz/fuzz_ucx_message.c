@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages as UCX brings them to the ucx plugin: hellos, messages, fragments of puts
- * and gets, by a connection that somebody else has made over UCP itself.
+/* Messages as UCX brings them to the ucx plugin: hellos, messages, fragments of
+ * puts and gets, by a connection made by another user of UCP.
  *
  *   u8 1: a new connection, whose first message is in the input; then steps: u8
  *   which one, what it needs */
@@ -113,7 +113,7 @@ hang_up(void)
     conn = NULL;
 }
 
-/* Whether the connection is still there, and what is said by it is heard. */
+/* Whether the connection still exists and its messages are accepted. */
 static bool
 alive(void)
 {
@@ -124,7 +124,7 @@ alive(void)
     return link && !conn->failed;
 }
 
-/* One that has not said hello, or NULL. */
+/* One without a hello, or NULL. */
 static struct ucx_conn *
 find_called(void)
 {
@@ -180,7 +180,7 @@ receive(const void *front, size_t front_length, const void *data, size_t length)
     free(copies[1]);
 }
 
-/* A hello of a class of its own, to whom token names. */
+/* A hello of a class of its own, to the connection with this token. */
 static struct ucx_hello
 good_hello(void)
 {
@@ -239,7 +239,7 @@ step_raw(struct fuzz_input *input)
     free(data);
 }
 
-/* The number of an operation of the class's that goes by messages. */
+/* The number of an operation of the class that uses messages. */
 static uint64_t
 own_operation(void)
 {

@@ -63,8 +63,7 @@ NA_PLUGIN_EXPORT const int probe_is_no_plugin = 1;
 
 #elif defined(PROBE_CUT_OFF)
 
-/* A table that ends earlier than its size says; the size is correct
- * elsewhere. */
+/* A table that is shorter than its size field; the size is correct elsewhere. */
 struct head {
     uint32_t magic;
     uint16_t abi_major;

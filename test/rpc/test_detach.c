@@ -140,7 +140,7 @@ START_TEST(detach_then_destroy_the_context)
 }
 END_TEST
 
-/* Sending the request fails while its receive cannot be cancelled. */
+/* Sending the request fails while cancelling its receive fails. */
 START_TEST(detach_request_that_fails_to_send)
 {
     static const enum loop_act acts[] = {LOOP_FAIL_NOW, LOOP_FAIL_LATER};

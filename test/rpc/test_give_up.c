@@ -39,7 +39,7 @@ struct shared {
     _Atomic uint32_t handled;
 };
 
-static hg_id_t request_id; /* handler acts as its kind says */
+static hg_id_t request_id; /* handler acts by the request's kind */
 static hg_id_t way_id;     /* the same, without a response */
 static hg_id_t drop_id;    /* drops the request */
 /* releases the kept reference; out: whether the handle was unchanged */

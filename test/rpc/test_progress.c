@@ -206,7 +206,7 @@ START_TEST(trigger_waits_while_another_thread_progresses)
 }
 END_TEST
 
-/* A thread that progresses and triggers until told to stop. */
+/* A thread that progresses and triggers until stop is set. */
 struct worker {
     pthread_t thread;
     hg_context_t *context;

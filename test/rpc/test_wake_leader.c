@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Threads that sleep on one context, alone or beside an external loop, are each
- * woken, whichever other thread polls, drains the descriptor or wants the lock
- * meanwhile. A thread is stopped right before the system call, and only its
- * timeout could hide a lost wake-up.
- */
+/* Threads that sleep on one context, alone or beside an external loop, are each
+ * woken, whichever other thread polls, drains the descriptor or waits for the
+ * lock meanwhile. A thread is stopped right before the system call, and only
+ * its timeout could hide a lost wake-up. */
 #include "counts.h"
 #include "sleep_gate.h"
 #include "wake.h"
@@ -255,8 +253,7 @@ START_TEST(wake_leader_for_earlier_deadline)
 }
 END_TEST
 
-/* The plugin wants to be polled again soon, and says so to the thread that arms
- * it. */
+/* The plugin requests to be polled again soon from the thread that arms it. */
 START_TEST(wake_leader_for_retry_armed_by_another_thread)
 {
     struct session s;

@@ -28,7 +28,7 @@ struct loop_limits {
     bool no_wait;          /* without na.wait/1 */
     bool wake;             /* and wakes through the host's wake instead */
     bool no_multi_recv;    /* without na.multi_recv/1 */
-    bool no_serialization; /* addresses cannot be serialized */
+    bool no_serialization; /* the plugin does not serialize addresses */
 };
 
 /* A limit of 0 keeps the default. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* For LD_PRELOAD: /proc/kallsyms is empty. libfabric's verbs provider reads it
- * twice in each process that loads libfabric, to learn whether the kernel knows
- * the memory of GPUs; that is 80 ms of processor time and more, and a test has
- * hundreds of such processes. */
+ * twice in each process that loads libfabric, to find out whether the kernel
+ * has the memory of GPUs; that is 80 ms of processor time and more, and a test
+ * has hundreds of such processes. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>

@@ -104,7 +104,7 @@ on_code(hg_handle_t handle)
     return (hg_return_t) code;
 }
 
-/* HG_Respond fails if the origin is gone. */
+/* HG_Respond fails if the origin has ended. */
 static void
 answer(hg_handle_t handle)
 {

@@ -182,8 +182,8 @@ session_prepare(const struct session_mode *mode)
             (struct loop_fault){.act = LOOP_LATER, .delay = LATE_POLLS});
 }
 
-/* Some versions of libfabric's shm are refused with a message that says what to
- * use instead. Other errors show in the cases. */
+/* Some versions of libfabric's shm are refused with a message that names what
+ * to use instead. Other errors show in the cases. */
 static void
 skip_refused(void)
 {

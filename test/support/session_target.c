@@ -167,9 +167,8 @@ session_join_target(struct session *session)
     session_stop(session);
     while (!target_has_ended(session, &status)) {
         if (session_now_ms() >= deadline)
-            session_fail(
-                "the target was told to stop but has not ended, in mode "
-                "\"%s\"",
+            session_fail("the target was stopped but has not ended, in mode "
+                         "\"%s\"",
                 session->mode->name);
         session_step(session, SERVE_STEP_MS);
     }

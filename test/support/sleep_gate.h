@@ -29,7 +29,7 @@ void sleep_gate_clock(unsigned nth, void (*hook)(void *arg), void *arg);
  * any more. */
 void sleep_gate_hook(void (*hook)(void *arg), void *arg);
 
-/* Number of times that threads have gone to sleep. */
+/* Number of times that threads have begun to sleep. */
 uint32_t sleep_gate_passed(void);
 
 #endif /* SLEEP_GATE_H */

@@ -30,7 +30,7 @@ script_open(const na_plugin_host *host, const na_plugin_open_info *info,
     for (size_t i = 0; i < 2 && script.errors[i]; i++)
         host->log(host, NA_PLUGIN_LOG_ERROR, "x.c", 1, script.errors[i]);
     if (script.errors[0])
-        host->log(host, NA_PLUGIN_LOG_INFO, "x.c", 2, "said afterwards");
+        host->log(host, NA_PLUGIN_LOG_INFO, "x.c", 2, "logged afterwards");
     *opened = script.opened;
     return script.code;
 }

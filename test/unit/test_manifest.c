@@ -56,7 +56,7 @@ static const char *const sufficient[] = {
     /* A later minor version of the format, with new keys. */
     "{\"format\": \"1.12\", \"later\": [1], \"plugin\": {" NAME_VERSION
     ", " LIBRARY ", " ABI ", " PROTOCOLS ", \"later\": {\"x\": null}}}",
-    /* Errors that cannot be provoked by content alone. */
+    /* Errors that content alone does not cause. */
     PLUGIN(NAME_VERSION ", " LIBRARY ", " ABI
                         ", \"protocols\": [], \"other_protocols\": true"),
 };
@@ -280,7 +280,7 @@ START_TEST(manifest_unreadable_is_rejected)
     fixture_begin();
     path = fixture_write("m.json", complete);
     ck_assert_int_eq(chmod(path, 0), 0);
-    /* Root becomes another user, whom permissions restrict. */
+    /* Root becomes another user, since permissions do not restrict it. */
     ck_assert_int_eq(chmod(fixture_path("."), 0755), 0);
     ck_assert_int_eq(chmod(fixture_path(".."), 0755), 0);
     if (geteuid() == 0)

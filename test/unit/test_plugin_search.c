@@ -510,7 +510,7 @@ privileged_child(void)
         if (list->entries[i]->source == TALARIA_SOURCE_ENV_PATH)
             return 2;
     list_free();
-    /* Who asks for the plugin is told so. */
+    /* A request for the plugin fails with that reason. */
     if (NA_Initialize("p+x", false))
         return 3;
     if (talaria_open_report(&result) != NA_SUCCESS)

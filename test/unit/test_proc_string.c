@@ -166,7 +166,7 @@ START_TEST(string_past_end_moves_to_extra_buffer)
     ck_assert_ptr_nonnull(large);
     memset(large, 'l', LENGTH);
     large[LENGTH] = '\0';
-    /* The buffer ends anywhere in the two strings, or there is none. */
+    /* The buffer ends anywhere in the two strings, or is empty. */
     for (size_t size = 0; size <= 32; size++) {
         char *buf = copy_of(large, size);
         hg_proc_t proc = make(size > 0 ? buf : NULL, size, HG_ENCODE);

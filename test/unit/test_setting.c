@@ -294,7 +294,7 @@ END_TEST
 
 static const struct {
     const char *settings[3];
-    const char *said;
+    const char *message;
 } wrong[] = {
     {{"far.number=0"}, "far.number is \"0\" by the program's settings, wanted "
                        "number from 1 to 100"},
@@ -321,7 +321,7 @@ START_TEST(class_with_invalid_key_value_fails_with_its_name)
 {
     na_class_t *na_class = (na_class_t *) (void *) &seen;
 
-    log_expect(wrong[_i].said, 1, 1);
+    log_expect(wrong[_i].message, 1, 1);
     ck_assert_int_eq(open_na(wrong[_i].settings, &na_class), NA_INVALID_ARG);
     ck_assert_ptr_eq(na_class, (void *) &seen);
     ck_assert_uint_eq(seen.opened, 0);
@@ -415,7 +415,7 @@ END_TEST
 
 static const struct {
     const char *setting;
-    const char *said;
+    const char *message;
     hg_return_t ret;
     const char *sm; /* with auto_sm: the class of this plugin */
     unsigned opened;
@@ -449,7 +449,7 @@ START_TEST(hg_class_with_invalid_key_value_fails_with_its_name)
 
     init.auto_sm = hg_wrong[_i].sm != NULL;
     init.sm_info_string = hg_wrong[_i].sm;
-    log_expect(hg_wrong[_i].said, 1, 1);
+    log_expect(hg_wrong[_i].message, 1, 1);
     log_expect("auto_sm has no effect", hg_wrong[_i].ret == HG_SUCCESS,
         hg_wrong[_i].ret == HG_SUCCESS);
     ck_assert_int_eq(open_hg(&init, settings, &hg_class), hg_wrong[_i].ret);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where a server may listen: the class reports what the transport reaches, the
- * info string or the address tells whether the host is a loopback one. */
+ * info string or the address shows whether the host is a loopback one. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <na.h>
@@ -76,7 +76,7 @@ is_loopback_host(const char *host)
            strcmp(host, DEVICE) == 0;
 }
 
-/* A device stands before a slash. */
+/* A device precedes a slash. */
 static bool
 names_other_device(const char *info)
 {

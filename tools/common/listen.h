@@ -20,7 +20,7 @@ struct listen {
 
 /* Decides where to listen. A transport that reaches other machines is bound to
  * 127.0.0.1 on the device lo if the info string names neither host nor device;
- * any other address requires a token, and so does a transport that was told to
+ * any other address requires a token, and so does a transport that is configured to
  * accept peers of any user. Where the class reports that its peers are the
  * processes of one parallel job ("peers" is "job"), no token is required.
  * root_needs_token: run by root, a server requires a token wherever another

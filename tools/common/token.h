@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The secret that a server and its clients share, and the proofs by which each
- * shows the other that it knows the secret without revealing it. */
+ * proves to the other that it has the secret, without revealing it. */
 #ifndef TOKEN_H
 #define TOKEN_H
 

@@ -24,7 +24,7 @@ __attribute__((format(printf, 5, 6))) void doctor_say(struct doctor *doctor,
 /* Limits and permissions of this process and its machine. */
 void doctor_check_system(struct doctor *doctor);
 
-/* Settings in the environment, and variables that are none. */
+/* Settings in the environment, and variables that only look like settings. */
 void doctor_check_environment(
     struct doctor *doctor, const struct settings_list *settings);
 

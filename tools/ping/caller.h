@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls an RPC at an address and says which step fails. */
+/* Calls an RPC at an address and reports which step fails. */
 #ifndef PING_CALLER_H
 #define PING_CALLER_H
 

@@ -58,8 +58,8 @@ void pipe_run(void);
 bool pipe_ended(const void *op, int32_t *status_p);
 const na_plugin_event *pipe_event(const void *op);
 
-/* A peer that the test plays: it has connected, and says hello if number is not
- * 0. */
+/* A peer that the test plays: it has connected, and sends a hello if number is
+ * not 0. */
 struct pipe *pipe_attacker(na_plugin_class *cls, uint32_t number);
 /* Whether the class still has the connection, whose number is given. */
 bool pipe_is_there(const na_plugin_class *cls, uint64_t number);

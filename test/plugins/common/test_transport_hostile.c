@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The transport over frames, against peers that break the protocol, or say
+/* The transport over frames, against peers that break the protocol, or send
  * nothing. */
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ end(void)
     pipe_close(cls);
 }
 
-/* Frames that a peer which has said hello must not send. */
+/* Frames that a peer must not send after its hello. */
 static const struct tp_frame malformed[] = {
     {.kind = 0},
     {.kind = TP_FRAME_HELLO},
@@ -185,7 +185,8 @@ START_TEST(messages_beyond_the_credit_end_the_connection)
 }
 END_TEST
 
-/* Credit that was never taken is none; contexts that are not there get nothing. */
+/* Credit that was never used is not returned; contexts that do not exist get
+ * nothing. */
 START_TEST(odd_frames_do_no_harm)
 {
     struct pipe *pipe = pipe_attacker(cls, 3);
@@ -205,7 +206,7 @@ START_TEST(odd_frames_do_no_harm)
 }
 END_TEST
 
-/* A get whose owner answers more, less, twice, or with a status that is none. */
+/* A get whose owner answers more, less, twice, or with an invalid status. */
 START_TEST(wrong_answers_end_the_transfer)
 {
     static const struct tp_frame answers[] = {
@@ -268,8 +269,8 @@ START_TEST(who_says_no_hello_is_disconnected_in_time)
 }
 END_TEST
 
-/* Bytes without any order, over and over: whatever they say, nothing is touched
- * that is not the peer's to touch. */
+/* Random bytes, many times: whatever they are, nothing is touched that is not
+ * the peer's to touch. */
 START_TEST(random_frames_are_survived)
 {
     static unsigned char noise[PIPE_FRAGMENT];
