@@ -7,79 +7,17 @@
  * direction, after a warm-up; self: of a class to itself. Prints the number of
  * allocations.
  */
-#include <dlfcn.h>
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "allocations.h"
 #include "mercury.h"
 #include "mercury_macros.h"
 
 #define WARM_UP 1000U
 #define BYTES 64U
-
-/* Interposed: counts the allocations of the process during the calls, except
- * those that libfabric and UCX make themselves, which vary with their versions. */
-extern void *__libc_malloc(size_t size);
-extern void *__libc_calloc(size_t count, size_t size);
-extern void *__libc_realloc(void *memory, size_t size);
-extern void *__libc_memalign(size_t align, size_t size);
-
-static unsigned long allocations;
-static bool counting;
-
-static void
-count_for(const void *caller)
-{
-    Dl_info object;
-
-    if (!counting)
-        return;
-    if (dladdr(caller, &object) == 0 || !object.dli_fname ||
-        (!strstr(object.dli_fname, "/libfabric.so") &&
-            !strstr(object.dli_fname, "/libuc")))
-        allocations++;
-}
-
-#define COUNT() count_for(__builtin_return_address(0))
-
-void *
-malloc(size_t size)
-{
-    COUNT();
-    return __libc_malloc(size);
-}
-
-void *
-calloc(size_t count, size_t size)
-{
-    COUNT();
-    return __libc_calloc(count, size);
-}
-
-void *
-realloc(void *memory, size_t size)
-{
-    COUNT();
-    return __libc_realloc(memory, size);
-}
-
-void *
-aligned_alloc(size_t align, size_t size)
-{
-    COUNT();
-    return __libc_memalign(align, size);
-}
-
-int
-posix_memalign(void **memory_p, size_t align, size_t size)
-{
-    COUNT();
-    *memory_p = __libc_memalign(align, size);
-    return *memory_p ? 0 : ENOMEM;
-}
 
 struct payload {
     char bytes[BYTES];
@@ -223,10 +161,11 @@ main(int argc, char **argv)
     handle = reach(origin, &target, &addr);
     if (!handle || !run(origin, &target, handle, WARM_UP))
         return 1;
-    counting = true;
+    allocations_count(true);
     right = run(origin, &target, handle, count);
-    counting = false;
-    printf("allocations %lu\n", allocations);
+    allocations_count(false);
+    printf("allocations %lu\n", allocations_of(ALLOCATIONS_CORE).count +
+                                    allocations_of(ALLOCATIONS_PLUGIN).count);
     HG_Destroy(handle);
     HG_Addr_free(origin->hg_class, addr);
     if (!self)
