@@ -28,7 +28,8 @@
 const char *base_env_get(const char *name);
 
 /* Returns whether a variable is set, and ignored because the process is
- * privileged; not for HG_LOG_*, which are read all the same. And the words for that, after its name. */
+ * privileged; not for HG_LOG_*, which are read anyway. BASE_ENV_IGNORED: the text
+ * for that, after its name. */
 bool base_env_is_ignored(const char *name);
 #define BASE_ENV_IGNORED " is ignored in a privileged process"
 

@@ -164,7 +164,8 @@ static na_return_t
 report_none(struct plugin_report *report, const struct plugin_search *search,
     const struct wanted *wanted)
 {
-    static const char variable[] = "TALARIA_PLUGIN_PATH";
+    static const char *const variables[] = {
+        "TALARIA_PLUGIN_PATH", "TALARIA_PLUGIN_FILES"};
     char text[900];
     na_return_t code = wanted->plugin ? NA_NOENTRY : NA_PROTONOSUPPORT;
 
@@ -181,8 +182,9 @@ report_none(struct plugin_report *report, const struct plugin_search *search,
             candidate->fault.text);
         break;
     }
-    if (base_env_is_ignored(variable))
-        append(text, sizeof text, "; %s" BASE_ENV_IGNORED, variable);
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++)
+        if (base_env_is_ignored(variables[i]))
+            append(text, sizeof text, "; %s" BASE_ENV_IGNORED, variables[i]);
     append_found(text, sizeof text, search, wanted);
     plugin_report_add(report,
         wanted->plugin ? TALARIA_STAGE_NOT_FOUND : TALARIA_STAGE_PROTOCOL, NULL,
