@@ -37,7 +37,8 @@ check() {
 }
 
 output=$("$lookup" "$info" $many) || exit 1
-echo "$output" | sed 's/^/of a peer: /'
+# shellcheck disable=SC2001 # each line
+sed 's/^/of a peer: /' <<<"$output"
 check lookup_bytes "$(awk '$1 == "core" { print $2 }' <<<"$output")" \
     "$(bound lookup_bytes)"
 none=$(collected 1) && a=$(collected $few) && b=$(collected $many) || exit 1
