@@ -2,6 +2,9 @@
 /* The reader's end of a range: asking, taking pieces from the front, and knowing
  * when nothing can be written any more. */
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -10,11 +13,10 @@
 #include "registration.h"
 
 #define SLICE 4U /* pieces in one poll */
-#define ALONE                                                                  \
-    2U /* pieces after which an owner that took none is not expected */
-#define WAKE (4U << 20)    /* bytes for which the owner is woken */
-#define SETTLE_NS 50000    /* that a poll waits for the owner's last piece */
-#define GRACE_NS TP_SECOND /* after the connection has ended */
+#define ALONE 2U /* after so many an owner that took none is not expected */
+#define WAKE (4U << 20)   /* bytes for which the owner is woken */
+#define SETTLE_NS 50000   /* that a poll waits for the owner's last piece */
+#define WARN_NS TP_SECOND /* of waiting for the owner */
 #define CLAIM_TRIES 64U
 
 /* How far the owner has come, by the claim word. What an owner may not have
@@ -61,8 +63,9 @@ declined(struct sm_range *range)
             &conn->tx.control->declined, memory_order_acquire) == range->number)
         range->declined = true;
     if (range->declined) {
-        conn->unassisted = true;
         shut(range);
+        if (!range->lost)
+            conn->unassisted = true;
     }
     return range->declined;
 }
@@ -98,6 +101,21 @@ destination(const struct sm_op *op, uint64_t *length_p)
     return (uintptr_t) segment->base + offset;
 }
 
+/* The number of a range. No other of the class has it, so that its marks are told
+ * from those that an earlier range has left. */
+static uint32_t
+next_number(na_plugin_class *cls)
+{
+    uint32_t number;
+
+    do
+        number = atomic_fetch_add_explicit(
+                     &cls->range_number, 1, memory_order_relaxed) +
+                 1;
+    while (number == 0);
+    return number;
+}
+
 bool
 sm_assist_begin(na_plugin_ctx *ctx, struct sm_op *op, struct sm_conn *conn)
 {
@@ -109,14 +127,13 @@ sm_assist_begin(na_plugin_ctx *ctx, struct sm_op *op, struct sm_conn *conn)
         length = op->rma.length;
     if (length > SM_RANGE_MOST)
         length = SM_RANGE_MOST;
-    if (range->op != NULL || conn->range != NULL || !conn->assists ||
-        conn->unassisted || conn->process.pidfd < 0 ||
+    if (range->refused || range->op != NULL || conn->range != NULL ||
+        !conn->assists || conn->unassisted || conn->process.pidfd < 0 ||
         length < SM_ASSIST_LEAST ||
         (op->rma.length < WAKE && sm_ring_any_sleeper(&conn->tx)))
         return false;
 
-    uint32_t number =
-        ++conn->range_number != 0 ? conn->range_number : ++conn->range_number;
+    uint32_t number = next_number(ctx->cls);
     uint32_t pieces = sm_range_count((uint32_t) length);
     const struct sm_range_place place = {to, (uintptr_t) range->marks};
     const struct sm_rma_record record = {.verb = SM_RMA_ASSIST,
@@ -141,8 +158,10 @@ sm_assist_begin(na_plugin_ctx *ctx, struct sm_op *op, struct sm_conn *conn)
     range->pieces = range->back = pieces;
     range->front = 0;
     range->open = true;
-    range->lost = range->declined = range->ending = false;
-    range->pidfd = -1;
+    range->lost = range->declined = range->ending = range->warned = false;
+    range->pid = conn->process.pid;
+    range->pidfd = range->fd = -1;
+    range->stop_ns = 0;
     conn->range = range;
     tp_lock_take(&ctx->lock);
     range->op = op;
@@ -197,7 +216,8 @@ forget(na_plugin_ctx *ctx)
     tp_lock_drop(&ctx->lock);
     if (range->pidfd >= 0)
         close(range->pidfd);
-    range->pidfd = -1;
+    sm_socket_close(range->fd);
+    range->pidfd = range->fd = -1;
 }
 
 /* All pieces are taken, or the owner takes no more: copies what it has left, if
@@ -259,16 +279,43 @@ sm_assist_slice(na_plugin_ctx *ctx, const struct sm_target *target)
     return done ? finish(ctx, target) : NA_PLUGIN_E_AGAIN;
 }
 
-/* Whether the process that may be writing has ended, or has long ended the
- * connection. [conn->lock] */
+static bool
+hung_up(int fd)
+{
+    struct pollfd socket = {.fd = fd};
+
+    return poll(&socket, 1, 0) == 1 && (socket.revents & POLLHUP) != 0;
+}
+
+/* Whether the process that may be writing has ended, or has ended the connection,
+ * which it does after its last access. [conn->lock] */
 static bool
 gone(const struct sm_range *range)
 {
     int pidfd = range->lost ? range->pidfd : range->conn->process.pidfd;
+    int fd = range->lost ? range->fd : range->conn->fd;
 
-    if (pidfd >= 0 && sm_socket_process_ended(pidfd))
-        return true;
-    return range->lost && tp_now() - range->lost_ns > GRACE_NS;
+    return (pidfd >= 0 && sm_socket_process_ended(pidfd)) ||
+           (fd >= 0 && hung_up(fd));
+}
+
+/* Logs, once, that a get waits long for its peer, which may be stopped. */
+static void
+warn_of_wait(na_plugin_ctx *ctx)
+{
+    struct sm_range *range = &ctx->range;
+    uint64_t now = tp_now();
+
+    if (range->stop_ns == 0)
+        range->stop_ns = now;
+    if (range->warned || now - range->stop_ns < WARN_NS)
+        return;
+    range->warned = true;
+    TP_LOG(ctx->cls->host, WARNING,
+        "context %u: a get cannot end before process %d has: it may still copy "
+        "a "
+        "part of it",
+        ctx->id, (int) range->pid);
 }
 
 bool
@@ -282,11 +329,13 @@ sm_assist_stop(na_plugin_ctx *ctx)
     tp_lock_drop(&range->conn->lock);
     if (quiet)
         forget(ctx);
+    else
+        warn_of_wait(ctx);
     return quiet;
 }
 
 void
-sm_assist_lose(struct sm_conn *conn)
+sm_assist_lose(na_plugin_class *cls, struct sm_conn *conn)
 {
     struct sm_range *range = conn->range;
 
@@ -295,25 +344,25 @@ sm_assist_lose(struct sm_conn *conn)
     shut(range);
     conn->range = NULL;
     range->lost = true;
-    range->lost_ns = tp_now();
     range->pidfd = fcntl(conn->process.pidfd, F_DUPFD_CLOEXEC, 0);
+    range->fd = conn->fd;
+    conn->fd = -1;
+    epoll_ctl(cls->epoll, EPOLL_CTL_DEL, range->fd, NULL);
+    shutdown(range->fd, SHUT_WR); /* the peer sees the end, and hangs up */
 }
 
 void
-sm_assist_abandon(na_plugin_ctx *ctx)
+sm_assist_await(na_plugin_ctx *ctx)
 {
     const struct timespec pause = {0, 50000};
-    uint64_t until = tp_now() + GRACE_NS;
 
-    while (!sm_assist_stop(ctx)) {
-        if (tp_now() > until) {
-            TP_LOG(ctx->cls->host, WARNING,
-                "a context ends while its peer may still copy a part of a get "
-                "to %p",
-                (void *) ctx->range.op->rma.local->segments[0].base);
-            forget(ctx);
+    for (;;) {
+        tp_lock_take(&ctx->rma_lock);
+        ctx->range.refused = true;
+        bool quiet = ctx->range.op == NULL || sm_assist_stop(ctx);
+        tp_lock_drop(&ctx->rma_lock);
+        if (quiet)
             return;
-        }
         nanosleep(&pause, NULL);
     }
 }

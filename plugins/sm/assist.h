@@ -23,11 +23,11 @@ int32_t sm_assist_slice(na_plugin_ctx *ctx, const struct sm_target *target);
  * writing one. [rma_lock] */
 bool sm_assist_stop(na_plugin_ctx *ctx);
 
-/* The same, and waits for it, up to a second: then it is logged that the memory
- * may still be written. [rma_lock] */
-void sm_assist_abandon(na_plugin_ctx *ctx);
+/* The same, and waits for it, before the context is destroyed; no other range
+ * begins. A peer that is stopped holds it up until it goes on or ends. */
+void sm_assist_await(na_plugin_ctx *ctx);
 
-/* The connection of a range ends. [conn->lock] */
-void sm_assist_lose(struct sm_conn *conn);
+/* The connection of a range ends: takes over its socket. [progress, conn->lock] */
+void sm_assist_lose(na_plugin_class *cls, struct sm_conn *conn);
 
 #endif /* SM_ASSIST_H */

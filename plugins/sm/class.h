@@ -115,14 +115,15 @@ struct na_plugin_class {
     struct tp_list reports; /* of connections that are up, or down: work.h */
     struct sm_conn *ended;  /* waiting for their last user */
     struct sm_conn *spare;
-    struct sm_conn *stalled; /* have sends in their queue */
-    uint32_t called;         /* connections without a hello yet */
-    uint32_t retries;        /* connections in SM_CONN_RETRY */
-    uint32_t emulating;      /* connections with emulated puts and gets */
-    uint32_t assisting;      /* connections with a task */
-    uint64_t serial;         /* of the last connection, */
-    uint64_t rma_serial;     /* and the last emulated put or get */
-    struct {                 /* filled in for each report */
+    struct sm_conn *stalled;       /* have sends in their queue */
+    uint32_t called;               /* connections without a hello yet */
+    uint32_t retries;              /* connections in SM_CONN_RETRY */
+    uint32_t emulating;            /* connections with emulated puts and gets */
+    uint32_t assisting;            /* connections with a task */
+    _Atomic uint32_t range_number; /* of the last range of a get */
+    uint64_t serial;               /* of the last connection, */
+    uint64_t rma_serial;           /* and the last emulated put or get */
+    struct {                       /* filled in for each report */
         uint64_t sent;
         uint64_t sent_bytes;
         uint64_t peers;

@@ -52,7 +52,6 @@ struct sm_conn {
     const unsigned char *registry; /* of the peer, NULL: it shows none */
     bool stalled;                  /* in one of the class's two lists */
     bool unassisted;               /* the peer has declined to copy a range */
-    uint32_t range_number;         /* the last */
     struct sm_range *range;        /* that the peer may copy, or NULL */
     struct sm_conn *stall_next;
 
@@ -66,6 +65,7 @@ struct sm_conn {
     bool assists;        /* and ranges of large gets */
     bool watched;        /* process.pidfd is in the class's epoll set */
     int fd;              /* the socket, or -1 */
+    int closing_fd;      /* the same, ended, while users copy; or -1 */
     int memory_fd;       /* privileged: sm_privilege_open_memory, or -1 */
     uint8_t memory;      /* enum sm_conn_memory */
     struct sm_process process; /* the peer's; its dead is not kept up to date */

@@ -38,7 +38,7 @@ sm_conn_make(na_plugin_class *cls)
     conn->users = 0;
     conn->stalled = false;
     conn->stall_next = NULL;
-    conn->fd = conn->memory_fd = -1;
+    conn->fd = conn->closing_fd = conn->memory_fd = -1;
     conn->memory = SM_MEMORY_UNKNOWN;
     conn->process = (struct sm_process){.uid = cls->uid, .pidfd = -1};
     conn->owner = 0;

@@ -9,6 +9,7 @@
 
 #include "access.h"
 #include "address.h"
+#include "assist.h"
 #include "common/open.h"
 #include "emulated_rma.h"
 #include "lifecycle.h"
@@ -198,6 +199,9 @@ sm_ctx_create(
         return NA_PLUGIN_E_NOMEM;
 
     int32_t ret = NA_PLUGIN_E_EXIST;
+    tp_lock_take(&ctx->rma_lock);
+    ctx->range.refused = false;
+    tp_lock_drop(&ctx->rma_lock);
     tp_lock_take(&ctx->lock);
     if (ctx->alive)
         goto drop_lock;
@@ -232,6 +236,7 @@ sm_ctx_destroy(na_plugin_ctx *ctx)
     na_plugin_class *cls = ctx->cls;
     struct tp_link *link;
 
+    sm_assist_await(ctx);
     /* with these no poll and no slice of another context is at work */
     tp_lock_take(&cls->progress);
     sm_rma_abandon(ctx);

@@ -21,9 +21,9 @@
 #define IDLE_MISSES 4096 /* polls without a message: tens of microseconds */
 #define BUSY_MISSES 32   /* so many of these is one that takes a message */
 #define IDLE_POLLS 64U   /* in so many each idle connection is looked at */
-#define TURN                                                                   \
-    16U /* messages of one connection before the next one's; events of
-                    a batch of the core, which has the fast path */
+/* Messages of one connection before the next one's; also the events of a batch of
+ * the core, which has the fast path. */
+#define TURN 16U
 #define RMA_PATIENCE 8U /* polls with events between two slices */
 
 /*

@@ -9,7 +9,8 @@
  * owner writes into the reader's memory, as a network adapter would. So a get
  * does not end, not even cancelled, while a piece that the owner has claimed may
  * still be written: until the mark that the kernel copies behind the piece has
- * arrived, or the owner has declined, or its process has ended.
+ * arrived, or the owner has declined or hung up, which it does after its last
+ * access, or its process has ended. There is no limit to that time.
  */
 #ifndef SM_RANGE_H
 #define SM_RANGE_H
@@ -19,6 +20,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define SM_RANGE_PIECE (256U << 10) /* bytes */
 #define SM_RANGE_PIECES 64U         /* of a get, or of a part of one */
@@ -37,23 +39,28 @@ struct sm_range_place {
 
 static_assert(sizeof(struct sm_range_place) == 16, "layout");
 
-/* At the reader: a range of a get of a context. Guarded by ctx->rma_lock; down to
- * declined written under conn->lock as well, op under ctx->lock. */
+/* At the reader: a range of a get of a context. Guarded by ctx->rma_lock; what
+ * changes while it is open, from front to fd, by conn->lock; op is also read under
+ * ctx->lock. */
 struct sm_range {
     struct sm_op *op; /* NULL: there is none */
     struct sm_conn *conn;
     uint32_t number;
     uint32_t bytes;
     uint32_t pieces;
-    uint32_t front; /* pieces taken by the reader, */
-    uint32_t back;  /* and the first one taken by the owner */
-    bool open;      /* the owner may take more */
-    bool lost;      /* the connection has ended, at lost_ns; pidfd: of the */
-    bool declined;  /* the owner copies no more pieces */
-    int pidfd;      /* peer, or -1 */
-    uint64_t lost_ns;
-    bool ending;    /* the operation ends when nothing can be written: */
-    int32_t status; /* with this status */
+    uint32_t front;   /* pieces taken by the reader, */
+    uint32_t back;    /* and the first one taken by the owner */
+    bool open;        /* the owner may take more */
+    bool declined;    /* the owner copies no more pieces */
+    bool lost;        /* the connection has ended, and left here: */
+    pid_t pid;        /* of the peer */
+    int pidfd;        /* the same, or -1, */
+    int fd;           /* and its socket, half-closed, or -1 */
+    bool ending;      /* the operation ends when nothing can be written: */
+    int32_t status;   /* with this status */
+    bool refused;     /* the context is being destroyed: begin no other */
+    bool warned;      /* the log says that it takes long */
+    uint64_t stop_ns; /* since when it waits for the owner, or 0 */
     alignas(64) _Atomic uint64_t marks[SM_RANGE_PIECES]; /* sm_range_mark */
 };
 

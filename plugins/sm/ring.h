@@ -369,8 +369,8 @@ bool sm_ring_report(struct sm_ring_rx *rx);
 
 /*
  * Goes on to the next record; advance also reports when that is due, true as
- * sm_ring_report. After skip the caller does so before it skips another one. A later record may begin at any line of this one, so the word
- * there is zeroed. The consumer does it: the lines are in its cache then, and it
+ * sm_ring_report. After skip the caller does so before it skips another one. A
+ * later record may begin at any line of this one, so the word there is zeroed. The consumer does it: the lines are in its cache then, and it
  * polls them at no cost until the producer takes them back, one at a time. (Where
  * the producer zeroed the word after its record, a round trip took a third longer.)
  */

@@ -460,8 +460,6 @@ void
 sm_rma_abandon(na_plugin_ctx *ctx)
 {
     tp_lock_take(&ctx->rma_lock);
-    if (ctx->range.op != NULL)
-        sm_assist_abandon(ctx);
     tp_lock_take(&ctx->lock);
     while (tp_list_pop(&ctx->rma) != NULL)
         sm_pending_drop(ctx->cls);

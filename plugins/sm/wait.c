@@ -127,6 +127,7 @@ arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
     tp_lock_take(&cls->progress);
     set_bits(ctx);
     sm_work(cls);
+    sm_work_recycle(cls); /* else the peer does not see that it has ended */
     tp_lock_take(&ctx->lock);
     atomic_store_explicit(&ctx->armed, true, memory_order_relaxed);
     bool busy = ctx->ready.head != NULL;

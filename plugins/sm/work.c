@@ -35,7 +35,7 @@ detach(na_plugin_class *cls, struct sm_conn *conn)
     conn->state = SM_CONN_FREE;
     tp_count(&cls->counters.sent, conn->sent);
     tp_count(&cls->counters.sent_bytes, sm_ring_produced(&conn->tx));
-    sm_assist_lose(conn);
+    sm_assist_lose(cls, conn);
     sm_ring_close_tx(&conn->tx);
     tp_lock_drop(&conn->lock);
 
@@ -76,8 +76,9 @@ take_out(na_plugin_class *cls, struct sm_conn *conn)
     }
 }
 
-/* Closes what copies to and from the peer need, unless one is under way; whether
- * it did. [lock] */
+/* Closes what copies to and from the peer need, and then the socket, so that the
+ * peer sees it hang up when nothing is copied any more; not while a copy is under
+ * way. Returns whether it did. [lock] */
 static bool
 close_process(struct sm_conn *conn)
 {
@@ -87,7 +88,8 @@ close_process(struct sm_conn *conn)
         close(conn->process.pidfd);
     if (conn->memory_fd >= 0)
         close(conn->memory_fd);
-    conn->process.pidfd = conn->memory_fd = -1;
+    sm_socket_close(conn->closing_fd);
+    conn->process.pidfd = conn->memory_fd = conn->closing_fd = -1;
     conn->memory = SM_MEMORY_REFUSED;
     return true;
 }
@@ -97,15 +99,14 @@ close_process(struct sm_conn *conn)
 static void
 close_descriptors(na_plugin_class *cls, struct sm_conn *conn)
 {
-    if (conn->fd >= 0) {
+    if (conn->fd >= 0)
         epoll_ctl(cls->epoll, EPOLL_CTL_DEL, conn->fd, NULL);
-        sm_socket_close(conn->fd);
-    }
     if (conn->watched)
         epoll_ctl(cls->epoll, EPOLL_CTL_DEL, conn->process.pidfd, NULL);
     conn->watched = false;
 
     tp_lock_take(&conn->lock);
+    conn->closing_fd = conn->fd;
     conn->fd = -1;
     sm_registry_unmap(conn->registry);
     conn->registry = NULL;

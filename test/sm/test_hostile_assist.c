@@ -2,10 +2,12 @@
 /* A hostile peer uses the claim word of large gets. As the reader it is copied
  * nothing that was not granted; as the owner it makes no get end with bytes that
  * were not copied, and none that has ended be written. */
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "hostile_peer.h"
 
@@ -391,6 +393,78 @@ START_TEST(hostile_assist_owner_that_takes_a_piece_and_waits)
 }
 END_TEST
 
+/* While a piece may be written its context is not destroyed. Beside it, in a
+ * thread, the peer hangs up, as it does after its last access. */
+static _Atomic bool hung_up;
+
+static void *
+hang_up_later(void *arg)
+{
+    const struct timespec pause = {.tv_nsec = 200000000};
+
+    nanosleep(&pause, NULL);
+    atomic_store(&hung_up, true);
+    hostile_close(arg);
+    return NULL;
+}
+
+START_TEST(hostile_assist_context_is_destroyed_after_the_last_access)
+{
+    struct asked asked;
+    pthread_t thread;
+
+    open_both();
+    allocate();
+    begin(&asked);
+    _Atomic uint64_t *theirs = word(asked.hostile.theirs, CLAIM);
+    na_plugin_event event;
+    while (*theirs == 0)
+        ck_assert_int_eq(
+            hostile_target.ops->poll(hostile_target.ctx[0], &event, 1), 0);
+    *theirs = *theirs - 1;
+    if (_i == 1) /* the connection ends, and the peer takes no notice yet */
+        hostile_target.ops->addr_forget(hostile_target.cls, asked.peer);
+    ck_assert_int_eq(
+        pthread_create(&thread, NULL, hang_up_later, &asked.hostile), 0);
+    hostile_target.ops->ctx_destroy(hostile_target.ctx[0]);
+    ck_assert(atomic_load(&hung_up));
+    pthread_join(thread, NULL);
+    finish(&asked);
+    ck_assert_int_eq(hostile_target.ops->ctx_create(hostile_target.cls, 0,
+                         &hostile_target, &hostile_target.ctx[0]),
+        NA_PLUGIN_OK);
+    close_both();
+}
+END_TEST
+
+/* Marks that one peer has left must not pass for another's. */
+START_TEST(hostile_assist_ranges_of_two_peers_differ)
+{
+    uint32_t numbers[2];
+
+    open_both();
+    for (uint32_t i = 0; i < 2; i++) {
+        struct asked asked;
+        allocate();
+        begin(&asked);
+        _Atomic uint64_t *theirs = word(asked.hostile.theirs, CLAIM);
+        na_plugin_event event;
+        while (*theirs == 0)
+            ck_assert_int_eq(
+                hostile_target.ops->poll(hostile_target.ctx[0], &event, 1), 0);
+        numbers[i] = (uint32_t) (*theirs >> 32);
+        ck_assert_int_eq(
+            await_op(&hostile_target, 0, asked.op).status, NA_PLUGIN_OK);
+        finish(&asked);
+        hostile_close(&asked.hostile);
+        free(source);
+        free(destination);
+    }
+    ck_assert_uint_ne(numbers[0], numbers[1]);
+    close_both();
+}
+END_TEST
+
 int
 main(void)
 {
@@ -412,5 +486,8 @@ main(void)
         owner, hostile_assist_owner_that_overwrites_the_claim, 0, 6);
     tcase_add_loop_test(
         owner, hostile_assist_owner_that_takes_a_piece_and_waits, 0, 4);
+    tcase_add_loop_test(
+        owner, hostile_assist_context_is_destroyed_after_the_last_access, 0, 2);
+    tcase_add_test(owner, hostile_assist_ranges_of_two_peers_differ);
     return run_cases("hostile_assist", (TCase *const[]){reader, owner}, 2);
 }

@@ -176,9 +176,8 @@ MERCURY_GEN_STRUCT_PROC(copy_time_t, ((int64_t) (seconds))((uint32_t) (nanos)))
 /* How to create a file or a symbolic link where something exists. A link with
  * both flags: an equal link is kept and anything else is replaced. */
 #define COPY_HOW_REPLACE 1u /* replace it, unless it is a directory */
-#define COPY_HOW_RESUME                                                        \
-    2u /* keep a link with the same target, continue a
-                               partial file */
+/* keep a link with the same target, continue a partial file */
+#define COPY_HOW_RESUME 2u
 
 /* The statuses of the files of a store request, in their order. */
 typedef struct {
