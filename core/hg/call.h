@@ -243,8 +243,9 @@ hg_call_ended(struct hg_call *call, uint32_t operation, uint32_t note)
 }
 
 /* Origin: does what RECEIVED does to a call whose request is sent and that has
- * no flags; only progress, under its lock, changes the word of such a call. The
- * caller queues the callback. False, and nothing is changed: it is another
+ * no flags; only progress, under its lock, changes the word of such a call, and
+ * for one to oneself hg_loopback_answered, whose race with a cancellation loses
+ * that alone: the call ends. The caller queues the callback. False, and nothing is changed: it is another
  * call. */
 static inline bool
 hg_call_answer_sent(struct hg_call *call)

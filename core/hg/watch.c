@@ -16,6 +16,17 @@ log_error(const char *text)
     LOG_ERROR(HG, "%s", text);
 }
 
+/* Keeps this copy of the core mapped: the library has pointers into it, and a
+ * thread. The main program, which this fails for, is never unmapped. */
+static void
+stay_mapped(const void *own)
+{
+    Dl_info object;
+
+    if (dladdr(own, &object) != 0 && object.dli_fname)
+        dlopen(object.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 void
 hg_watch_start(void)
 {
@@ -38,10 +49,11 @@ hg_watch_start(void)
     started = true;
     object = dlopen(HG_WATCH_LIBRARY, RTLD_NOW);
     library = object ? dlsym(object, HG_WATCH_SYMBOL) : NULL;
-    if (!library)
+    if (!library) {
         log_error(dlerror());
-    else if (library->layout == HG_WATCH_LAYOUT)
-        library->start(&core);
-    else
+    } else if (library->layout != HG_WATCH_LAYOUT) {
         log_error(HG_WATCH_LIBRARY " is of another version");
+    } else if (library->start(&core)) {
+        stay_mapped(&started);
+    }
 }

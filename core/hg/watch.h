@@ -9,6 +9,7 @@
 #include "na/addr.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,7 +36,8 @@ struct hg_watch_core {
  * in memory: its layout must be the core's (hg/watch_layout.h). */
 struct hg_watch_library {
     size_t layout;
-    void (*start)(const struct hg_watch_core *core);
+    /* Returns whether it uses the core from now on. */
+    bool (*start)(const struct hg_watch_core *core);
 };
 
 /* Loads the library, once, if TALARIA_PUBLISH or TALARIA_TRACE is set. Callers

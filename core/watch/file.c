@@ -9,8 +9,12 @@
  */
 #include "watch/file.h"
 
+#include "watch/call.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -69,7 +73,7 @@ expand(const char *path, char *to, size_t size)
 }
 
 static bool
-write_all(const char *bytes, size_t size)
+write_bytes(const char *bytes, size_t size)
 {
     while (size > 0) {
         ssize_t written = write(file, bytes, size);
@@ -84,9 +88,32 @@ write_all(const char *bytes, size_t size)
     return true;
 }
 
-/* Returns whether a file may be emptied. */
+/* Returns false with errno set. A limit of the size of files is an error like
+ * others: its signal would end the process. */
 static bool
-is_replaceable(off_t size)
+write_all(const char *bytes, size_t size)
+{
+    const struct timespec at_once = {0};
+    sigset_t limit, old, pending;
+    bool written;
+    int err;
+
+    sigemptyset(&limit);
+    sigaddset(&limit, SIGXFSZ);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &limit, &old);
+    written = write_bytes(bytes, size);
+    err = errno;
+    if (!written && err == EFBIG && !sigismember(&pending, SIGXFSZ))
+        sigtimedwait(&limit, NULL, &at_once);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    errno = err;
+    return written;
+}
+
+/* Returns whether an open file is one of these, or empty. */
+static bool
+is_trace(off_t size)
 {
     char head[sizeof HEAD - 1];
 
@@ -94,14 +121,16 @@ is_replaceable(off_t size)
                             memcmp(head, HEAD, sizeof head) == 0);
 }
 
-/* Waits while another process begins the file. */
+/* Takes the lock: exclusive if no other process writes the file. Waits while
+ * another process begins or ends it. Returns false if it is locked. */
 static bool
-lock_shared(void)
+lock(bool *exclusive_p)
 {
     const struct timespec pause = {.tv_nsec = 10000000};
 
-    for (int i = 0; i < 100; i++) {
-        if (flock(file, LOCK_SH | LOCK_NB) == 0)
+    for (int i = 0; i < 10; i++) {
+        *exclusive_p = flock(file, LOCK_EX | LOCK_NB) == 0;
+        if (*exclusive_p || flock(file, LOCK_SH | LOCK_NB) == 0)
             return true;
         if (errno != EWOULDBLOCK)
             return false;
@@ -110,10 +139,25 @@ lock_shared(void)
     return false;
 }
 
+/* Returns NULL, or why the file is not written. Its name may be in a folder that
+ * other users may write. */
+static const char *
+refusal(const struct stat *st)
+{
+    if (!S_ISREG(st->st_mode))
+        return "it is no regular file";
+    if (st->st_uid != geteuid())
+        return "it is another user's";
+    if (st->st_nlink != 1)
+        return "it has another name, too";
+    return is_trace(st->st_size) ? NULL : "it exists and is no trace";
+}
+
 /* Returns NULL, or why not. */
 static const char *
 begin(const char *value)
 {
+    const char *why;
     struct stat st;
     bool first;
 
@@ -121,21 +165,22 @@ begin(const char *value)
         return strerror(errno);
     if (!S_ISREG(st.st_mode))
         return "it is no regular file";
-    first = flock(file, LOCK_EX | LOCK_NB) == 0;
-    if (!first && !lock_shared())
+    if (!lock(&first))
         return "it is locked";
-    if (first && !is_replaceable(st.st_size))
-        return "it exists and is no trace";
+    if (fstat(file, &st) != 0)
+        return strerror(errno);
+    why = refusal(&st);
+    if (why)
+        return why;
     if (first && ftruncate(file, 0) != 0)
         return strerror(errno);
+    first = first || st.st_size == 0;
     filled = (size_t) snprintf(
         buffer, sizeof buffer, "%s%s", first ? "[\n" : ",\n", value);
     if (!write_all(buffer, filled))
         return strerror(errno);
     filled = 0;
-    if (first && flock(file, LOCK_SH) != 0)
-        return strerror(errno);
-    return NULL;
+    return flock(file, LOCK_SH) == 0 ? NULL : strerror(errno);
 }
 
 bool
@@ -154,7 +199,8 @@ watch_file_open(
     vsnprintf(value, sizeof value, format, args);
     va_end(args);
     file = open(name,
-        O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+        O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK |
+            O_NOCTTY,
         S_IRUSR | S_IWUSR);
     why = file < 0 ? strerror(errno) : begin(value);
     if (!why)
@@ -169,7 +215,12 @@ watch_file_open(
 void
 watch_file_flush(void)
 {
+    char text[128];
+
     if (filled > 0 && file >= 0 && !write_all(buffer, filled)) {
+        snprintf(text, sizeof text, "TALARIA_TRACE: the trace ends here: %s",
+            strerror(errno));
+        watch_core.log(text);
         close(file);
         file = -1;
     }

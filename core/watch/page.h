@@ -8,8 +8,9 @@
  * that nobody can change its size under a mapping.
  *
  * A reader writes look_until and increments look, which wakes the process by a
- * futex. Until then the process counts nothing but failures. What else a reader
- * writes has no effect: the process reads only these two words.
+ * futex. Until then the process counts nothing but forwards that fail and
+ * responses with an error. What else a reader writes has no effect: the process
+ * reads only these two words.
  *
  * The process writes the tables; `sequence` is odd meanwhile. Readers check
  * everything that they read.

@@ -22,20 +22,12 @@
 
 /* Lanes of the process. Lane 0: none is free. */
 #define LANES 512U
-#define CLASSES 16U
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool used[LANES];
 static bool is_named[LANES];
 static uint64_t lost; /* calls without a lane */
 static long pid;
-
-/* Addresses of the process's classes. */
-static struct {
-    const struct na_class *na_class;
-    uint64_t hash;
-} classes[CLASSES];
-static unsigned class_count;
 
 bool
 watch_trace_open(const char *path, char *reason, unsigned reason_size)
@@ -57,21 +49,12 @@ own_hash(struct na_class *na_class)
     char address[WATCH_ADDRESS_SIZE] = "?";
     size_t size = sizeof address;
     na_addr_t *addr;
-    uint64_t hash;
 
-    for (unsigned i = 0; i < class_count; i++)
-        if (classes[i].na_class == na_class)
-            return classes[i].hash;
     if (watch_core.own_address(na_class, &addr) == NA_SUCCESS) {
         watch_core.address_text(na_class, na_addr_plugin(addr), address, &size);
         watch_core.free_address(na_class, addr);
     }
-    hash = watch_hash(address);
-    if (class_count < CLASSES) {
-        classes[class_count].na_class = na_class;
-        classes[class_count++].hash = hash;
-    }
-    return hash;
+    return watch_hash(address);
 }
 
 /* Number of a call that both sides compute. */

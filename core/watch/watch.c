@@ -131,12 +131,19 @@ warn(const char *what, const char *why)
     watch_core.log(text);
 }
 
-static void
+static bool
 start(const struct hg_watch_core *core)
 {
+    static atomic_flag taken = ATOMIC_FLAG_INIT;
     char reason[256];
     int err;
 
+    if (atomic_flag_test_and_set(&taken)) {
+        core->log(
+            "TALARIA_PUBLISH, TALARIA_TRACE: of this process another copy "
+            "of libtalaria publishes, and traces, already");
+        return false;
+    }
     watch_core = *core;
     if (is_on(core->publish)) {
         publishing = watch_publish_init();
@@ -149,19 +156,20 @@ start(const struct hg_watch_core *core)
             warn("TALARIA_TRACE: no trace is written", reason);
     }
     if (!publishing && !tracing)
-        return;
+        return false;
     err = start_thread();
     if (err == 0)
         err = pthread_atfork(
             before_fork, after_fork_in_parent, after_fork_in_child);
     if (err != 0) {
         warn("TALARIA_PUBLISH, TALARIA_TRACE: cannot start", strerror(err));
-        return;
+        return true; /* the thread may have started */
     }
     /* Release pairs with the acquire in base_watch_get. */
     atomic_store_explicit(core->watch, &hooks, memory_order_release);
     if (tracing)
         atomic_fetch_add_explicit(core->observers, 1, memory_order_relaxed);
+    return true;
 }
 
 /* At the end of the process. Other threads may still call. */

@@ -344,12 +344,14 @@ use_and_unload(const char *path, const char *info)
 /* Plugins stay loaded, and with them the libraries below them. */
 START_TEST(library_is_unloaded_and_loaded_again)
 {
+    /* libtalaria-watch has pointers into the first copy */
+    bool stays = getenv("TALARIA_PUBLISH") != NULL;
     size_t descriptors;
 
     use_and_unload(shared_path, transports[_i]);
     descriptors = open_descriptors();
     for (int i = 0; i < 5; i++) {
-        ck_assert(!mapped("libtalaria.so"));
+        ck_assert_int_eq(mapped("libtalaria.so"), stays);
         use_and_unload(shared_path, transports[_i]);
         use_and_unload(static_path, transports[_i]);
     }

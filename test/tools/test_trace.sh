@@ -74,6 +74,33 @@ stop
 cp "$folder/log" "$out"
 out_has 'it is no regular file'
 
+# Nor is one appended to, whoever holds a lock of it, another name followed, or a
+# file written that has one.
+(flock -s 9 && sleep 60) 9>>"$folder/precious" &
+locker=$!
+serve "$folder/precious"
+stop
+kill "$locker"
+[ "$(cat "$folder/precious")" = precious ] || fail "a locked file was written"
+ln -s precious "$folder/link"
+serve "$folder/link"
+stop
+cp "$folder/log" "$out"
+out_has 'symbolic links'
+ln "$trace" "$folder/second"
+serve "$trace"
+stop
+cp "$folder/log" "$out"
+out_has 'it has another name, too'
+rm "$folder/second"
+
+# A limit of the size of files ends the trace, and not the process.
+# na+sm needs files of up to 4 MiB itself.
+(ulimit -f 8192; TALARIA_TRACE=$folder/limited.json "$TALARIA" perf rate --local \
+    na+sm --rounds 1 --operations 30000 --warm-up 1 >"$out" 2>"$err") ||
+    [ "$plugin" != sm ] || fail 'a limit of the size ends the process'
+[ "$plugin" != sm ] || err_has 'TALARIA_TRACE: the trace ends here: File too large'
+
 # A file for each process.
 serve "$folder/%p%%.json"
 TALARIA_TRACE=$folder/%p%%.json run 0 ping --count 5 "$(cat "$folder/address")"
