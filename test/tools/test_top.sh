@@ -133,7 +133,7 @@ WATCH_PAGE_SIZE=$(stat -Lc '%s %n' /proc/$server/fd/* 2>/dev/null |
     done)
 [ "$WATCH_PAGE_SIZE" -gt 100 ] || fail "the page has no size"
 hostile=()
-for kind in empty short unsealed ones sevens odd counts; do
+for kind in empty short unsealed ones sevens odd counts many; do
     python3 "$here/watch.py" page $kind >"$folder/$kind" 2>&1 &
     hostile+=("$!")
     pids+=("$!")
@@ -146,6 +146,7 @@ for at in 0 1 2; do
     json "[.processes[] | select(.pid == ${hostile[$at]})] | length == 0"
 done
 json "[.processes[] | select(.pid == ${hostile[5]})][0].published | not"
+json "[.processes[] | select(.pid == ${hostile[7]})] | length == 1"
 run 0 top --once --interval 0.2
 run 0 export --once
 python3 "$here/watch.py" format "$out" 2>"$err" || fail "$ran: format"

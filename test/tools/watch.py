@@ -111,28 +111,38 @@ def check_trace(path):
           f'{sum(n.count("handler") for n in names.values())}')
 
 
-def page(kind):
-    """A file like a page: empty, short, unsealed, or filled with a pattern."""
+def page_file(kind):
     size = int(os.environ['WATCH_PAGE_SIZE'])
     file = os.memfd_create('talaria-watch', os.MFD_ALLOW_SEALING)
     os.ftruncate(file, 0 if kind == 'empty' else 100 if kind == 'short' else size)
     if kind not in ('empty', 'short'):
         memory = mmap.mmap(file, size)
-        memory[:] = (b'\xff' if kind == 'ones' else b'\x07') * size
+        if kind != 'many':
+            memory[:] = (b'\xff' if kind == 'ones' else b'\x07') * size
         memory[0:24] = struct.pack('QQQ', MAGIC, size, os.getpid())
         # look_until and look, then an even sequence
         memory[24:40] = struct.pack('QII', 0, 0, 4)
-        if kind == 'odd':
+        if kind in ('odd', 'many'):
             memory[36:40] = struct.pack('I', 5)
         if kind == 'counts':  # valid numbers of entries, numbers that are not
             memory[40:88] = struct.pack('6Q', 9, 8, 7, 128, 64, 8)
         if kind != 'unsealed':
             fcntl.fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK)
+    return file
+
+
+def page(kind):
+    """A file like a page: empty, short, unsealed, or filled with a pattern; many:
+    two hundred that are never complete."""
+    files = [page_file(kind)]
+    if kind == 'many':
+        files += [page_file(kind) for _ in range(199)]
     print('ready', flush=True)
     if kind == 'unsealed':
+        size = int(os.environ['WATCH_PAGE_SIZE'])
         while True:
-            os.ftruncate(file, 0)
-            os.ftruncate(file, size)
+            os.ftruncate(files[0], 0)
+            os.ftruncate(files[0], size)
     time.sleep(600)
 
 

@@ -25,9 +25,9 @@
 /* The longest time that a reader asks for. */
 #define LOOK_MAX_S 10U
 
-/* Tries to take a snapshot; each takes a fraction of a millisecond, every 100
- * milliseconds. */
-#define TRIES 100
+/* The time that processes have together to finish the snapshots that they are
+ * writing, which takes a fraction of a millisecond every 100 ms. */
+#define TAKE_NS (NS_PER_S / 10)
 
 static uint64_t
 now(void)
@@ -152,9 +152,9 @@ add(struct reader *reader, pid_t pid, const struct stat *st,
     return true;
 }
 
-/* Takes a descriptor of a process, if it is its page: a child may have that of
- * its parent. */
-static void
+/* Takes a descriptor of a process. Returns whether it is its page: a child may
+ * have that of its parent. */
+static bool
 take_file(struct reader *reader, pid_t pid, const char *path)
 {
     struct reader_process *known;
@@ -163,36 +163,40 @@ take_file(struct reader *reader, pid_t pid, const char *path)
     int fd;
 
     if (stat(path, &st) != 0)
-        return;
+        return false;
     known = find(reader, pid, &st);
     if (known) {
         known->seen = true;
-        return;
+        return true;
     }
     fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
-        return;
+        return false;
     page = fstat(fd, &st) == 0 ? map(fd, &st) : NULL;
     close(fd);
     if (!page)
-        return;
-    if (__atomic_load_n(&page->pid, __ATOMIC_RELAXED) != own_pid(pid) ||
-        !add(reader, pid, &st, page))
-        munmap(page, sizeof *page);
+        return false;
+    if (__atomic_load_n(&page->pid, __ATOMIC_RELAXED) == own_pid(pid) &&
+        add(reader, pid, &st, page))
+        return true;
+    munmap(page, sizeof *page);
+    return false;
 }
 
+/* Finds the page of a process: the first one. */
 static void
 search_process(struct reader *reader, pid_t pid)
 {
     char folder[64], path[384], target[sizeof LINK_NAME + 1];
     struct dirent *entry;
+    bool found = false;
     DIR *files;
 
     snprintf(folder, sizeof folder, "/proc/%ld/fd", (long) pid);
     files = opendir(folder);
     if (!files)
         return; /* of another user, or ended */
-    while ((entry = readdir(files)) != NULL) {
+    while (!found && (entry = readdir(files)) != NULL) {
         ssize_t length;
 
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
@@ -200,7 +204,7 @@ search_process(struct reader *reader, pid_t pid)
         if (length != sizeof LINK_NAME - 1 ||
             memcmp(target, LINK_NAME, sizeof LINK_NAME - 1) != 0)
             continue;
-        take_file(reader, pid, path);
+        found = take_file(reader, pid, path);
     }
     closedir(files);
 }
@@ -348,13 +352,14 @@ clean_body(struct watch_body *body)
         clean_name(body->transports[i].name);
 }
 
+/* Takes a snapshot; tries again, until a time, while one is being written. */
 static bool
-take(struct reader_process *process)
+take(struct reader_process *process, uint64_t until)
 {
+    const struct timespec pause = {.tv_nsec = 1000000};
     const struct watch_page *page = process->page;
 
-    for (int i = 0; i < TRIES; i++) {
-        const struct timespec pause = {.tv_nsec = 1000000};
+    for (;;) {
         /* Acquire pairs with the release at the end of write_page. */
         uint32_t before =
             atomic_load_explicit(&page->sequence, memory_order_acquire);
@@ -367,22 +372,23 @@ take(struct reader_process *process)
             clean_body(&process->now);
             return is_sane(&process->now);
         }
-        if (before == 0)
-            return false; /* nothing was published yet */
+        if (before == 0 || now() >= until) /* 0: nothing was published yet */
+            return false;
         nanosleep(&pause, NULL);
     }
-    return false;
 }
 
 void
 reader_take(struct reader *reader)
 {
+    uint64_t until = now() + TAKE_NS;
+
     for (size_t i = 0; i < reader->count; i++) {
         struct reader_process *process = reader->processes[i];
 
         process->before = process->now;
         process->valid_before = process->valid;
-        process->valid = take(process);
+        process->valid = take(process, until);
     }
 }
 
