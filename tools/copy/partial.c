@@ -42,25 +42,31 @@ copy_partial_is_name(const char *path)
            strcmp(name + prefix + DIGITS, SUFFIX) == 0;
 }
 
-/* Whether an open file is a partial file of this user's and `name` is still
- * its only name. A second name could be that of any file of the user's. */
+/* Whether `name` is that of an open file. */
 static bool
-is_ours(int dir, const char *name, int fd, struct stat *stat_p)
+is_named(int dir, const char *name, const struct stat *st)
 {
     struct stat named;
 
-    return fstat(fd, stat_p) == 0 && S_ISREG(stat_p->st_mode) &&
-           (stat_p->st_mode & 07777) == PARTIAL_MODE &&
-           stat_p->st_uid == geteuid() && stat_p->st_nlink == 1 &&
-           fstatat(dir, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-           named.st_dev == stat_p->st_dev && named.st_ino == stat_p->st_ino;
+    return fstatat(dir, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           named.st_dev == st->st_dev && named.st_ino == st->st_ino;
 }
 
-/* Opens and locks a partial file; `create`: O_CREAT or 0. Returns its
+/* Whether an open file is a partial file of this user's with one name. A second
+ * name could be that of any file of the user's. */
+static bool
+is_ours(const struct stat *st)
+{
+    return S_ISREG(st->st_mode) && (st->st_mode & 07777) == PARTIAL_MODE &&
+           st->st_uid == geteuid() && st->st_nlink == 1;
+}
+
+/* Opens and locks a partial file; `create`: O_CREAT | O_EXCL or 0. Returns its
  * descriptor, or -1. */
 static int
 open_partial(int dir, const char *name, int create, struct stat *stat_p)
 {
+    bool usable;
     int fd = openat(dir, name,
         create | O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
         PARTIAL_MODE);
@@ -68,8 +74,13 @@ open_partial(int dir, const char *name, int create, struct stat *stat_p)
     if (fd < 0)
         return -1;
     /* The process that had it may have renamed it before it unlocked it. */
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && is_ours(dir, name, fd, stat_p))
+    usable = flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, stat_p) == 0 &&
+             is_named(dir, name, stat_p);
+    if (usable && is_ours(stat_p))
         return fd;
+    /* This file system gives new files another owner or mode. */
+    if (usable && create != 0)
+        unlinkat(dir, name, 0);
     close(fd);
     return -1;
 }
@@ -83,7 +94,9 @@ copy_partial_create(
     int fd;
 
     partial_name(name, partial);
-    fd = open_partial(dir, partial, O_CREAT, &st);
+    fd = open_partial(dir, partial, 0, &st);
+    if (fd < 0)
+        fd = open_partial(dir, partial, O_CREAT | O_EXCL, &st);
     if (fd < 0) {
         *have_p = 0;
         return copy_temp_create(dir, temp_p);
