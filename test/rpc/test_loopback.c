@@ -1,41 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls to self, without a transport: within one context, across contexts and
- * threads, with a class that does not listen. */
+/* Calls to self, without a transport: within one context and across contexts,
+ * with a class that does not listen. */
 #include "counts.h"
 #include "log_watch.h"
-#include "rpcs.h"
+#include "loopback.h"
 
 #include <string.h>
-
-static bool
-is_self(int mode)
-{
-    return session_mode_at(mode)->shape == SESSION_SELF;
-}
-
-static void
-with_loopback(struct hg_init_info *info)
-{
-    info->no_loopback = 0;
-}
-
-static void
-with_contexts(struct hg_init_info *info)
-{
-    info->no_loopback = 0;
-    info->na_init_info.max_contexts = 2;
-}
-
-static void
-without_loopback(struct hg_init_info *info)
-{
-    info->no_loopback = 1;
-}
-
-static const struct session_setup setup = {
-    .open = rpcs_open, .stopping = rpcs_stopping, .init = with_loopback};
-static const struct session_setup setup_two = {
-    .open = rpcs_open, .stopping = rpcs_stopping, .init = with_contexts};
 
 static hg_return_t
 forward_to(struct session *s, hg_addr_t addr, enum rpc rpc, void *in)
@@ -51,21 +21,14 @@ forward_to(struct session *s, hg_addr_t addr, enum rpc rpc, void *in)
     return ret;
 }
 
-/* Requests submitted to the transport, as far as that can be counted. */
-static uint32_t
-sent(void)
-{
-    return session_is_loop() ? loop_submitted(LOOP_SEND_UNEXPECTED) : 0;
-}
-
 START_TEST(loopback_of_every_self_address_bypasses_the_transport)
 {
     struct session s;
     hg_addr_t copy, found, again;
 
-    if (!is_self(_i))
+    if (!loopback_is_self(_i))
         return;
-    session_begin(&s, _i, &setup);
+    session_begin(&s, _i, &loopback_setup);
     ck_assert_int_eq(HG_Addr_dup(s.hg_class, s.target, &copy), HG_SUCCESS);
     ck_assert_int_eq(
         HG_Addr_lookup2(s.hg_class, s.address, &found), HG_SUCCESS);
@@ -77,7 +40,7 @@ START_TEST(loopback_of_every_self_address_bypasses_the_transport)
         ck_assert_int_eq(forward_to(&s, again, RPC_EMPTY, NULL), HG_SUCCESS);
     }
     ck_assert_uint_eq(rpcs_shared()->handled[RPC_EMPTY], 9);
-    ck_assert_uint_eq(sent(), 0);
+    ck_assert_uint_eq(loopback_sent(), 0);
     ck_assert_int_eq(HG_Addr_free(s.hg_class, copy), HG_SUCCESS);
     ck_assert_int_eq(HG_Addr_free(s.hg_class, found), HG_SUCCESS);
     ck_assert_int_eq(HG_Addr_free(s.hg_class, again), HG_SUCCESS);
@@ -85,17 +48,23 @@ START_TEST(loopback_of_every_self_address_bypasses_the_transport)
 }
 END_TEST
 
+static void
+without_loopback(struct hg_init_info *info)
+{
+    info->no_loopback = 1;
+}
+
 START_TEST(loopback_off_uses_the_transport)
 {
     static const struct session_setup setup_off = {
         .open = rpcs_open, .stopping = rpcs_stopping, .init = without_loopback};
     struct session s;
 
-    if (!is_self(_i))
+    if (!loopback_is_self(_i))
         return;
     session_begin(&s, _i, &setup_off);
     rpcs_ck_works(&s);
-    ck_assert_uint_eq(sent(), session_is_loop() ? 1 : 0);
+    ck_assert_uint_eq(loopback_sent(), session_is_loop() ? 1 : 0);
     session_end(&s);
 }
 END_TEST
@@ -106,16 +75,16 @@ START_TEST(loopback_codes_match_those_of_a_call)
     int32_t code = HG_PERMISSION;
     uint64_t value = 5;
 
-    if (!is_self(_i))
+    if (!loopback_is_self(_i))
         return;
-    session_begin(&s, _i, &setup);
+    session_begin(&s, _i, &loopback_setup);
     ck_assert_int_eq(forward_to(&s, s.target, RPC_CODE, &code), HG_PERMISSION);
     ck_assert_int_eq(forward_to(&s, s.target, RPC_NOTIFY, &value), HG_SUCCESS);
     rpcs_wait_handled(&s, RPC_NOTIFY, 1);
     ck_assert_uint_eq(rpcs_shared()->notified, 5);
     log_expect("not registered", 1, 1);
     ck_assert_int_eq(forward_to(&s, s.target, RPC_MISSING, NULL), HG_NOENTRY);
-    ck_assert_uint_eq(sent(), 0);
+    ck_assert_uint_eq(loopback_sent(), 0);
     session_end(&s);
 }
 END_TEST
@@ -140,9 +109,9 @@ START_TEST(loopback_runs_on_the_callers_context)
     hg_handle_t handle;
     hg_id_t id;
 
-    if (!is_self(_i))
+    if (!loopback_is_self(_i))
         return;
-    session_begin(&s, _i, &setup_two);
+    session_begin(&s, _i, &loopback_two_contexts);
     id = MERCURY_REGISTER(s.hg_class, "where", void, void, on_where);
     contexts[0] = s.context;
     contexts[1] = HG_Context_create_id(s.hg_class, 1);
@@ -163,7 +132,7 @@ START_TEST(loopback_runs_on_the_callers_context)
         }
         ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     }
-    ck_assert_uint_eq(sent(), 0);
+    ck_assert_uint_eq(loopback_sent(), 0);
     ck_assert_int_eq(HG_Context_destroy(contexts[1]), HG_SUCCESS);
     session_end(&s);
 }
@@ -209,9 +178,9 @@ START_TEST(loopback_respond_calls_back_before_forward)
     struct session s;
     hg_handle_t handle;
 
-    if (!is_self(_i))
+    if (!loopback_is_self(_i))
         return;
-    session_begin(&s, _i, &setup);
+    session_begin(&s, _i, &loopback_setup);
     handle = session_handle(
         &s, MERCURY_REGISTER(s.hg_class, "order", uint32_t, blob_t, on_order));
     for (unsigned i = 0; i < 2; i++) {
@@ -239,16 +208,16 @@ START_TEST(loopback_works_without_listening)
     hg_addr_t self;
     uint32_t before;
 
-    if (is_self(_i))
+    if (loopback_is_self(_i))
         return;
-    session_begin(&s, _i, &setup);
+    session_begin(&s, _i, &loopback_setup);
     ck_assert(!HG_Class_is_listening(s.hg_class));
     ck_assert_int_eq(HG_Addr_self(s.hg_class, &self), HG_SUCCESS);
     rpcs_ck_works(&s);
-    before = sent();
+    before = loopback_sent();
     for (unsigned i = 0; i < 10; i++)
         ck_assert_int_eq(forward_to(&s, self, RPC_EMPTY, NULL), HG_SUCCESS);
-    ck_assert_uint_eq(sent(), before);
+    ck_assert_uint_eq(loopback_sent(), before);
     ck_assert_int_eq(HG_Addr_free(s.hg_class, self), HG_SUCCESS);
     session_end(&s);
 }
@@ -296,18 +265,18 @@ open_relay(hg_class_t *hg_class)
 START_TEST(loopback_origin_address_can_be_called_back)
 {
     static const struct session_setup setup_relay = {
-        .open = open_relay, .init = with_loopback};
+        .open = open_relay, .init = loopback_on};
     struct session s;
     hg_handle_t handle;
 
-    if (!is_self(_i))
+    if (!loopback_is_self(_i))
         return;
     session_begin(&s, _i, &setup_relay);
     handle = session_handle(&s, relay_id);
     for (unsigned i = 0; i < 20; i++)
         ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
     ck_assert_uint_eq(rpcs_shared()->handled[RPC_EMPTY], 20);
-    ck_assert_uint_eq(sent(), 0);
+    ck_assert_uint_eq(loopback_sent(), 0);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     session_end(&s);
 }
@@ -328,10 +297,10 @@ START_TEST(loopback_reuses_handles)
     hg_handle_t handle;
     blob_t in, out;
 
-    if (!is_self(_i))
+    if (!loopback_is_self(_i))
         return;
     atomic_store(&created, 0);
-    session_begin(&s, _i, &setup);
+    session_begin(&s, _i, &loopback_setup);
     ck_assert_int_eq(
         HG_Class_set_handle_create_callback(s.hg_class, count_created, NULL),
         HG_SUCCESS);
@@ -346,190 +315,6 @@ START_TEST(loopback_reuses_handles)
     }
     /* One handle at each side. */
     ck_assert_uint_eq(created, 2);
-    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
-    session_end(&s);
-}
-END_TEST
-
-static bool
-is_threaded(int mode)
-{
-    return is_self(mode) && session_mode_at(mode)->thread_mode == 0;
-}
-
-/* A context with its own thread, which calls the others' and then ends. */
-struct caller {
-    pthread_t thread;
-    hg_context_t *context;
-    hg_addr_t target;
-    uint8_t to;
-    uint32_t count;
-};
-
-static void *
-call_others(void *arg)
-{
-    struct caller *caller = arg;
-    struct call call = {.called = 0};
-    blob_t in = blob_make(77, 1), out;
-    hg_handle_t handle;
-
-    ck_assert_int_eq(
-        HG_Create(caller->context, caller->target, rpcs_id(RPC_ECHO), &handle),
-        HG_SUCCESS);
-    ck_assert_int_eq(HG_Set_target_id(handle, caller->to), HG_SUCCESS);
-    for (uint32_t i = 1; i <= caller->count; i++) {
-        ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_SUCCESS);
-        call_wait(caller->context, &call, i);
-        ck_assert_int_eq(call.ret, HG_SUCCESS);
-        ck_assert_int_eq(HG_Get_output(handle, &out), HG_SUCCESS);
-        ck_assert(blob_equal(&in, &out));
-        ck_assert_int_eq(HG_Free_output(handle, &out), HG_SUCCESS);
-    }
-    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
-    blob_free(&in);
-    return NULL;
-}
-
-/* Contexts of the session's class, the first one being the session's. */
-static void
-call_one_another(hg_context_t *const contexts[2], hg_addr_t target)
-{
-    struct caller callers[2];
-
-    for (unsigned i = 0; i < 2; i++) {
-        callers[i] = (struct caller){.context = contexts[i],
-            .target = target,
-            .to = i == 0,
-            /* One finishes long before the other. */
-            .count = test_count(TEST_PROGRESS_CALLS) / (i == 0 ? 100 : 10)};
-        ck_assert_int_eq(
-            pthread_create(&callers[i].thread, NULL, call_others, &callers[i]),
-            0);
-    }
-    for (unsigned i = 0; i < 2; i++)
-        ck_assert_int_eq(pthread_join(callers[i].thread, NULL), 0);
-}
-
-START_TEST(loopback_threads_are_independent)
-{
-    struct session s;
-    hg_context_t *contexts[2];
-
-    if (!is_threaded(_i))
-        return;
-    session_begin(&s, _i, &setup_two);
-    contexts[0] = s.context;
-    contexts[1] = HG_Context_create_id(s.hg_class, 1);
-    ck_assert_ptr_nonnull(contexts[1]);
-    call_one_another(contexts, s.target);
-    ck_assert_uint_eq(sent(), 0);
-    ck_assert_int_eq(HG_Context_destroy(contexts[1]), HG_SUCCESS);
-    session_end(&s);
-}
-END_TEST
-
-/* The same in mode NA_THREAD_MODE_SINGLE_CTX: no transport either. */
-START_TEST(loopback_with_single_threaded_contexts)
-{
-    struct hg_init_info info = HG_INIT_INFO_INITIALIZER;
-    struct session s;
-    hg_class_t *hg_class;
-    hg_context_t *contexts[2];
-    hg_addr_t self;
-
-    session_begin(&s, 0, &setup);
-    info.na_init_info.thread_mode = NA_THREAD_MODE_SINGLE_CTX;
-    info.na_init_info.max_contexts = 2;
-    hg_class = HG_Init_opt2(session_transport(), 1, HG_VERSION(2, 4), &info);
-    ck_assert_ptr_nonnull(hg_class);
-    rpcs_open(hg_class);
-    for (uint8_t i = 0; i < 2; i++)
-        contexts[i] = HG_Context_create_id(hg_class, i);
-    ck_assert_int_eq(HG_Addr_self(hg_class, &self), HG_SUCCESS);
-    call_one_another(contexts, self);
-    ck_assert_uint_eq(sent(), 0);
-    ck_assert_int_eq(HG_Addr_free(hg_class, self), HG_SUCCESS);
-    for (uint8_t i = 0; i < 2; i++)
-        ck_assert_int_eq(HG_Context_destroy(contexts[i]), HG_SUCCESS);
-    ck_assert_int_eq(HG_Finalize(hg_class), HG_SUCCESS);
-    session_end(&s);
-}
-END_TEST
-
-/* Responds to the kept request from another thread. */
-static void *
-answer_in_thread(void *arg)
-{
-    rpcs_answer_all();
-    return NULL;
-}
-
-START_TEST(loopback_answered_from_another_thread)
-{
-    struct session s;
-    hg_handle_t handle;
-    blob_t in;
-
-    if (!is_threaded(_i))
-        return;
-    session_begin(&s, _i, &setup);
-    in = blob_make(50, 9);
-    handle = session_handle(&s, rpcs_id(RPC_KEEP));
-    for (uint32_t i = 0; i < 20; i++) {
-        struct call call = {.called = 0};
-        pthread_t thread;
-
-        ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_SUCCESS);
-        rpcs_wait_handled(&s, RPC_KEEP, i + 1);
-        ck_assert_int_eq(
-            pthread_create(&thread, NULL, answer_in_thread, NULL), 0);
-        session_wait(&s, &call.called, 1);
-        ck_assert_int_eq(call.ret, HG_SUCCESS);
-        ck_assert_int_eq(pthread_join(thread, NULL), 0);
-    }
-    blob_free(&in);
-    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
-    session_end(&s);
-}
-END_TEST
-
-/* The response of another thread races with the cancel, and with the next use
- * of both handles. */
-START_TEST(loopback_cancel_races_with_answer)
-{
-    struct session s;
-    hg_handle_t handle;
-    blob_t in;
-    uint32_t canceled = 0;
-
-    if (!is_threaded(_i))
-        return;
-    session_begin(&s, _i, &setup);
-    in = blob_make(50, 9);
-    handle = session_handle(&s, rpcs_id(RPC_KEEP));
-    for (uint32_t i = 0; i < test_count(TEST_CANCEL_ROUNDS); i++) {
-        struct call call = {.called = 0};
-        pthread_t thread;
-
-        ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_SUCCESS);
-        rpcs_wait_handled(&s, RPC_KEEP, i + 1);
-        ck_assert_int_eq(
-            pthread_create(&thread, NULL, answer_in_thread, NULL), 0);
-        ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
-        ck_assert_int_eq(HG_Cancel(handle), HG_SUCCESS);
-        session_wait(&s, &call.called, 1);
-        ck_assert(call.ret == HG_CANCELED || call.ret == HG_SUCCESS);
-        canceled += call.ret == HG_CANCELED;
-        ck_assert_int_eq(HG_Ref_get(handle), 1);
-        if (i % 2 == 0)
-            ck_assert_int_eq(pthread_join(thread, NULL), 0);
-        else
-            ck_assert_int_eq(pthread_detach(thread), 0);
-        ck_assert_uint_eq(call.called, 1);
-    }
-    ck_assert_uint_gt(canceled, 0);
-    blob_free(&in);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     session_end(&s);
 }
@@ -554,11 +339,11 @@ open_drop(hg_class_t *hg_class)
 START_TEST(loopback_never_answered_waits_until_cancelled)
 {
     static const struct session_setup setup_drop = {
-        .open = open_drop, .init = with_loopback};
+        .open = open_drop, .init = loopback_on};
     struct session s;
     hg_handle_t handle;
 
-    if (!is_self(_i))
+    if (!loopback_is_self(_i))
         return;
     session_begin(&s, _i, &setup_drop);
     handle = session_handle(&s, drop_id);
@@ -586,7 +371,7 @@ END_TEST
 START_TEST(loopback_pending_ends_with_its_context)
 {
     static const struct session_setup setup_drop = {
-        .open = open_drop, .init = with_loopback};
+        .open = open_drop, .init = loopback_on};
     struct session s;
     struct call call = {.called = 0};
     hg_handle_t handle;
@@ -617,10 +402,6 @@ add(TCase *tcase)
     session_add(tcase, loopback_works_without_listening);
     session_add(tcase, loopback_origin_address_can_be_called_back);
     session_add(tcase, loopback_reuses_handles);
-    session_add(tcase, loopback_threads_are_independent);
-    tcase_add_test(tcase, loopback_with_single_threaded_contexts);
-    session_add(tcase, loopback_answered_from_another_thread);
-    session_add(tcase, loopback_cancel_races_with_answer);
     session_add(tcase, loopback_never_answered_waits_until_cancelled);
     tcase_add_test(tcase, loopback_pending_ends_with_its_context);
 }

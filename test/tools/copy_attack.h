@@ -20,4 +20,19 @@ extern struct attack attack;
 void attack_setup(void);
 void attack_teardown(void);
 
+/* RPCs of attack.peer that expect an answer, and return its status. */
+
+/* Any RPC that names a path, with valid other arguments. */
+unsigned int attack_path(enum copy_rpc rpc, const char *path);
+
+/* COPY_READ, COPY_WRITE or COPY_HASH. */
+unsigned int attack_move(enum copy_rpc rpc, uint64_t id, uint64_t offset,
+    uint32_t size, hg_bulk_t memory);
+
+unsigned int attack_commit(uint64_t id, copy_sum_t sum);
+unsigned int attack_close(uint64_t id);
+
+/* COPY_CREATE, which has to succeed. Returns the id of the upload. */
+uint64_t attack_create(const char *path, uint64_t size);
+
 #endif /* COPY_ATTACK_H */

@@ -1,126 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A server of `talaria copy` with hostile clients: everything invalid is
- * refused, and others are served. */
+/* A server of `talaria copy` with hostile clients: sessions, transfers and
+ * limits. Everything invalid is refused, and others are served. */
 #include <dirent.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "copy/hash.h"
 #include "copy_attack.h"
-
-static unsigned int
-status_of_path(enum copy_rpc rpc, const char *path)
-{
-    union copy_in in;
-    union copy_out out;
-
-    memset(&in, 0, sizeof(in));
-    switch (rpc) {
-    case COPY_LIST:
-        in.list.bulk = attack.bulk;
-        copy_proto_path(&in.list.path, path);
-        break;
-    case COPY_MKDIR:
-    case COPY_ATTR:
-        in.mode.mode = 0755;
-        copy_proto_path(&in.mode.path, path);
-        break;
-    case COPY_CREATE:
-        copy_proto_path(&in.create.path, path);
-        break;
-    case COPY_LINK_MAKE:
-        copy_proto_path(&in.link.path, path);
-        copy_proto_path(&in.link.target, "a");
-        break;
-    case COPY_REMOVE:
-        copy_proto_path(&in.remove.path, path);
-        break;
-    default:
-        copy_proto_path(&in.path.path, path);
-        break;
-    }
-    return peer_status(&attack.peer, rpc, &in, &out);
-}
-
-static uint64_t
-create(const char *path, uint64_t size)
-{
-    union copy_in in = {.create = {.size = size}};
-    union copy_out out;
-
-    copy_proto_path(&in.create.path, path);
-    ck_assert_uint_eq(
-        peer_status(&attack.peer, COPY_CREATE, &in, &out), COPY_OK);
-    return out.create.id;
-}
-
-static unsigned int
-move(enum copy_rpc rpc, uint64_t id, uint64_t offset, uint32_t size,
-    hg_bulk_t memory)
-{
-    union copy_in in = {
-        .chunk = {.id = id, .offset = offset, .size = size, .bulk = memory}};
-    union copy_out out;
-
-    return peer_status(&attack.peer, rpc, &in, &out);
-}
-
-static unsigned int
-commit(uint64_t id, copy_sum_t sum)
-{
-    union copy_in in = {.commit = {.id = id, .mode = 0644, .sum = sum}};
-    union copy_out out;
-
-    return peer_status(&attack.peer, COPY_COMMIT, &in, &out);
-}
-
-static unsigned int
-close_id(uint64_t id)
-{
-    union copy_in in = {.close = {.id = id}};
-    union copy_out out;
-
-    return peer_status(&attack.peer, COPY_CLOSE, &in, &out);
-}
-
-START_TEST(path_with_parent_folder_refused)
-{
-    static const char *const outside[] = {"..", "../x", "/", "/etc/passwd",
-        "a/..", "a/../..", "a/../../x", "../exported/a"};
-    static const char *const invalid[] = {".", "./a", "a/.", "a//b", "a/"};
-    static const enum copy_rpc rpcs[] = {COPY_STAT, COPY_LIST, COPY_MKDIR,
-        COPY_ATTR, COPY_CREATE, COPY_OPEN, COPY_LINK_READ, COPY_LINK_MAKE,
-        COPY_REMOVE};
-
-    ck_assert_int_eq(mkdir(peer_path("exported/a"), 0755), 0);
-    for (size_t r = 0; r < sizeof(rpcs) / sizeof(rpcs[0]); r++) {
-        for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++)
-            ck_assert_uint_eq(
-                status_of_path(rpcs[r], outside[i]), COPY_OUTSIDE);
-        for (size_t i = 0; i < sizeof(invalid) / sizeof(invalid[0]); i++)
-            ck_assert_uint_eq(
-                status_of_path(rpcs[r], invalid[i]), COPY_INVALID);
-    }
-}
-END_TEST
-
-START_TEST(path_too_long_refused)
-{
-    char name[COPY_NAME_MAX + 2];
-
-    memset(name, 'x', sizeof(name) - 1);
-    name[sizeof(name) - 1] = 0;
-    ck_assert_uint_eq(status_of_path(COPY_MKDIR, name), COPY_TOO_LONG);
-    name[COPY_NAME_MAX] = 0;
-    ck_assert_uint_eq(status_of_path(COPY_MKDIR, name), COPY_OK);
-}
-END_TEST
 
 START_TEST(session_unknown_refused)
 {
@@ -136,7 +25,7 @@ START_TEST(session_unknown_refused)
             COPY_NO_SESSION);
     }
     attack.peer.session = session;
-    ck_assert_uint_eq(status_of_path(COPY_STAT, ""), COPY_OK);
+    ck_assert_uint_eq(attack_path(COPY_STAT, ""), COPY_OK);
 }
 END_TEST
 
@@ -149,13 +38,13 @@ START_TEST(proof_unwanted_refused)
     memset(&in, 0, sizeof(in));
     ck_assert_uint_eq(
         peer_status(&attack.peer, COPY_AUTH, &in, &out), COPY_INVALID);
-    ck_assert_uint_eq(status_of_path(COPY_STAT, ""), COPY_OK);
+    ck_assert_uint_eq(attack_path(COPY_STAT, ""), COPY_OK);
 }
 END_TEST
 
 START_TEST(session_of_another_refused)
 {
-    uint64_t id = create("mine", 5);
+    uint64_t id = attack_create("mine", 5);
     struct peer other;
     union copy_in in = {.commit = {.id = id}};
     union copy_out out;
@@ -171,7 +60,7 @@ START_TEST(session_of_another_refused)
     in.close.id = id;
     ck_assert_uint_eq(peer_status(&other, COPY_CLOSE, &in, &out), COPY_NO_ID);
     peer_close(&other);
-    ck_assert_uint_eq(close_id(id), COPY_OK);
+    ck_assert_uint_eq(attack_close(id), COPY_OK);
 }
 END_TEST
 
@@ -198,27 +87,27 @@ START_TEST(hello_invalid_refused)
         peer_status(&attack.peer, COPY_HELLO, &in, &out), COPY_INVALID);
     HG_Bulk_free(small);
     /* The existing session is not affected. */
-    ck_assert_uint_eq(status_of_path(COPY_STAT, ""), COPY_OK);
+    ck_assert_uint_eq(attack_path(COPY_STAT, ""), COPY_OK);
 }
 END_TEST
 
 START_TEST(hello_twice_drops_uploads)
 {
-    uint64_t id = create("mine", 5);
+    uint64_t id = attack_create("mine", 5);
     uint64_t session = attack.peer.session;
 
     peer_hello(&attack.peer, NULL);
     ck_assert_uint_ne(attack.peer.session, session);
-    ck_assert_uint_eq(close_id(id), COPY_NO_ID);
+    ck_assert_uint_eq(attack_close(id), COPY_NO_ID);
     attack.peer.session = session;
-    ck_assert_uint_eq(status_of_path(COPY_STAT, ""), COPY_NO_SESSION);
+    ck_assert_uint_eq(attack_path(COPY_STAT, ""), COPY_NO_SESSION);
 }
 END_TEST
 
 START_TEST(write_invalid_refused)
 {
     uint64_t size = COPY_CHUNK_SIZE + 10;
-    uint64_t id = create("file", size);
+    uint64_t id = attack_create("file", size);
     hg_size_t small_size = 9;
     hg_bulk_t small;
 
@@ -226,30 +115,39 @@ START_TEST(write_invalid_refused)
                          HG_BULK_READWRITE, &small),
         HG_SUCCESS);
     ck_assert_uint_eq(
-        move(COPY_WRITE, id + 1, 0, COPY_CHUNK_SIZE, attack.bulk), COPY_NO_ID);
+        attack_move(COPY_WRITE, id + 1, 0, COPY_CHUNK_SIZE, attack.bulk),
+        COPY_NO_ID);
     ck_assert_uint_eq(
-        move(COPY_READ, id, 0, COPY_CHUNK_SIZE, attack.bulk), COPY_NO_ID);
-    ck_assert_uint_eq(move(COPY_WRITE, id, 1, 10, attack.bulk), COPY_INVALID);
-    ck_assert_uint_eq(move(COPY_WRITE, id, 0, 10, attack.bulk), COPY_INVALID);
-    ck_assert_uint_eq(move(COPY_WRITE, id, 0, 0, attack.bulk), COPY_INVALID);
-    ck_assert_uint_eq(move(COPY_WRITE, id, 0, COPY_CHUNK_SIZE + 1, attack.bulk),
+        attack_move(COPY_READ, id, 0, COPY_CHUNK_SIZE, attack.bulk),
+        COPY_NO_ID);
+    ck_assert_uint_eq(
+        attack_move(COPY_WRITE, id, 1, 10, attack.bulk), COPY_INVALID);
+    ck_assert_uint_eq(
+        attack_move(COPY_WRITE, id, 0, 10, attack.bulk), COPY_INVALID);
+    ck_assert_uint_eq(
+        attack_move(COPY_WRITE, id, 0, 0, attack.bulk), COPY_INVALID);
+    ck_assert_uint_eq(
+        attack_move(COPY_WRITE, id, 0, COPY_CHUNK_SIZE + 1, attack.bulk),
         COPY_INVALID);
     ck_assert_uint_eq(
-        move(COPY_WRITE, id, 0, UINT32_MAX, attack.bulk), COPY_INVALID);
+        attack_move(COPY_WRITE, id, 0, UINT32_MAX, attack.bulk), COPY_INVALID);
     ck_assert_uint_eq(
-        move(COPY_WRITE, id, COPY_CHUNK_SIZE, 11, attack.bulk), COPY_INVALID);
-    ck_assert_uint_eq(
-        move(COPY_WRITE, id, 2 * (uint64_t) COPY_CHUNK_SIZE, 10, attack.bulk),
+        attack_move(COPY_WRITE, id, COPY_CHUNK_SIZE, 11, attack.bulk),
         COPY_INVALID);
-    ck_assert_uint_eq(move(COPY_WRITE, id, UINT64_MAX - COPY_CHUNK_SIZE + 1,
-                          COPY_CHUNK_SIZE, attack.bulk),
+    ck_assert_uint_eq(attack_move(COPY_WRITE, id,
+                          2 * (uint64_t) COPY_CHUNK_SIZE, 10, attack.bulk),
         COPY_INVALID);
     ck_assert_uint_eq(
-        move(COPY_WRITE, id, COPY_CHUNK_SIZE, 10, HG_BULK_NULL), COPY_INVALID);
+        attack_move(COPY_WRITE, id, UINT64_MAX - COPY_CHUNK_SIZE + 1,
+            COPY_CHUNK_SIZE, attack.bulk),
+        COPY_INVALID);
     ck_assert_uint_eq(
-        move(COPY_WRITE, id, COPY_CHUNK_SIZE, 10, small), COPY_INVALID);
+        attack_move(COPY_WRITE, id, COPY_CHUNK_SIZE, 10, HG_BULK_NULL),
+        COPY_INVALID);
     ck_assert_uint_eq(
-        move(COPY_WRITE, id, COPY_CHUNK_SIZE, 10, attack.bulk), COPY_OK);
+        attack_move(COPY_WRITE, id, COPY_CHUNK_SIZE, 10, small), COPY_INVALID);
+    ck_assert_uint_eq(
+        attack_move(COPY_WRITE, id, COPY_CHUNK_SIZE, 10, attack.bulk), COPY_OK);
     HG_Bulk_free(small);
 }
 END_TEST
@@ -257,107 +155,40 @@ END_TEST
 START_TEST(commit_invalid_keeps_no_file)
 {
     copy_sum_t sum = {0, 0};
-    uint64_t id = create("file", 10);
+    uint64_t id = attack_create("file", 10);
 
     /* Before all data are there. */
-    ck_assert_uint_eq(commit(id, sum), COPY_INVALID);
-    ck_assert_uint_eq(commit(id, sum), COPY_NO_ID);
+    ck_assert_uint_eq(attack_commit(id, sum), COPY_INVALID);
+    ck_assert_uint_eq(attack_commit(id, sum), COPY_NO_ID);
     ck_assert_int_ne(access(peer_path("exported/file"), F_OK), 0);
 
     /* Wrong checksum. */
-    id = create("file", 10);
-    ck_assert_uint_eq(move(COPY_WRITE, id, 0, 10, attack.bulk), COPY_OK);
-    ck_assert_uint_eq(commit(id, sum), COPY_CHECKSUM);
+    id = attack_create("file", 10);
+    ck_assert_uint_eq(attack_move(COPY_WRITE, id, 0, 10, attack.bulk), COPY_OK);
+    ck_assert_uint_eq(attack_commit(id, sum), COPY_CHECKSUM);
     ck_assert_int_ne(access(peer_path("exported/file"), F_OK), 0);
 
     /* The same chunk twice instead of two chunks. */
-    id = create("file", 2 * (uint64_t) COPY_CHUNK_SIZE);
+    id = attack_create("file", 2 * (uint64_t) COPY_CHUNK_SIZE);
     for (int i = 0; i < 2; i++) {
         ck_assert_uint_eq(
-            move(COPY_WRITE, id, 0, COPY_CHUNK_SIZE, attack.bulk), COPY_OK);
+            attack_move(COPY_WRITE, id, 0, COPY_CHUNK_SIZE, attack.bulk),
+            COPY_OK);
         copy_hash_add(&sum, i * (uint64_t) COPY_CHUNK_SIZE, attack.chunk,
             COPY_CHUNK_SIZE);
     }
-    ck_assert_uint_eq(commit(id, sum), COPY_CHECKSUM);
+    ck_assert_uint_eq(attack_commit(id, sum), COPY_CHECKSUM);
     ck_assert_int_ne(access(peer_path("exported/file"), F_OK), 0);
 
     /* A valid commit; then a second one. */
-    id = create("file", 10);
-    ck_assert_uint_eq(move(COPY_WRITE, id, 0, 10, attack.bulk), COPY_OK);
+    id = attack_create("file", 10);
+    ck_assert_uint_eq(attack_move(COPY_WRITE, id, 0, 10, attack.bulk), COPY_OK);
     sum = (copy_sum_t){0, 0};
     copy_hash_add(&sum, 0, attack.chunk, 10);
-    ck_assert_uint_eq(commit(id, sum), COPY_OK);
+    ck_assert_uint_eq(attack_commit(id, sum), COPY_OK);
     ck_assert_int_eq(access(peer_path("exported/file"), F_OK), 0);
-    ck_assert_uint_eq(commit(id, sum), COPY_NO_ID);
-    ck_assert_uint_eq(status_of_path(COPY_CREATE, "file"), COPY_EXISTS);
-}
-END_TEST
-
-START_TEST(create_too_large_refused)
-{
-    union copy_in in = {.create = {.size = (uint64_t) INT64_MAX + 1}};
-    union copy_out out;
-
-    copy_proto_path(&in.create.path, "file");
-    ck_assert_uint_eq(
-        peer_status(&attack.peer, COPY_CREATE, &in, &out), COPY_TOO_LARGE);
-    ck_assert_uint_eq(status_of_path(COPY_CREATE, ""), COPY_IS_DIRECTORY);
-}
-END_TEST
-
-static unsigned int
-make_link(const char *path, const char *target, unsigned int how)
-{
-    union copy_in in = {.link = {.how = (uint8_t) how}};
-    union copy_out out;
-
-    copy_proto_path(&in.link.path, path);
-    copy_proto_path(&in.link.target, target);
-    return peer_status(&attack.peer, COPY_LINK_MAKE, &in, &out);
-}
-
-START_TEST(link_with_parent_folder_refused)
-{
-    static const char *const targets[] = {"/", "/etc/passwd", "..", "../..",
-        "./../..", "a/../..", "../a/..", "../../exported", "..//../x"};
-
-    ck_assert_int_eq(mkdir(peer_path("exported/a"), 0755), 0);
-    for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++) {
-        unsigned int how = i % 4;
-        ck_assert_uint_eq(make_link("link", targets[i], how), COPY_OUTSIDE);
-        if (strcmp(targets[i], "..") != 0)
-            ck_assert_uint_eq(
-                make_link("a/link", targets[i], how), COPY_OUTSIDE);
-    }
-    ck_assert_uint_eq(make_link("link", "", 0), COPY_INVALID);
-    ck_assert_uint_eq(make_link("", "a", 0), COPY_IS_DIRECTORY);
-    ck_assert_uint_eq(make_link("a", "b", COPY_HOW_REPLACE), COPY_IS_DIRECTORY);
-    ck_assert_uint_eq(make_link("a/up", "..", 0), COPY_OK);
-    ck_assert_uint_eq(make_link("a/up", "..", 0), COPY_EXISTS);
-    ck_assert_uint_eq(make_link("a/up", "..", COPY_HOW_RESUME), COPY_OK);
-    /* Nothing can be written through it. */
-    ck_assert_uint_eq(status_of_path(COPY_CREATE, "a/up/x"), COPY_SYMLINK);
-    ck_assert_uint_eq(status_of_path(COPY_REMOVE, "a/up/a"), COPY_SYMLINK);
-    ck_assert_uint_eq(status_of_path(COPY_LIST, "a/up"), COPY_SYMLINK);
-}
-END_TEST
-
-START_TEST(remove_invalid_refused)
-{
-    union copy_in in = {.remove = {.directory = 1}};
-    union copy_out out;
-
-    ck_assert_int_eq(mkdir(peer_path("exported/a"), 0755), 0);
-    ck_assert_int_eq(mkdir(peer_path("exported/a/b"), 0755), 0);
-    ck_assert_uint_eq(status_of_path(COPY_REMOVE, ""), COPY_DENIED);
-    copy_proto_path(&in.remove.path, "");
-    ck_assert_uint_eq(
-        peer_status(&attack.peer, COPY_REMOVE, &in, &out), COPY_DENIED);
-    ck_assert_uint_eq(status_of_path(COPY_REMOVE, "a"), COPY_IS_DIRECTORY);
-    copy_proto_path(&in.remove.path, "a");
-    ck_assert_uint_eq(
-        peer_status(&attack.peer, COPY_REMOVE, &in, &out), COPY_NOT_EMPTY);
-    ck_assert_int_eq(access(peer_path("exported/a/b"), F_OK), 0);
+    ck_assert_uint_eq(attack_commit(id, sum), COPY_NO_ID);
+    ck_assert_uint_eq(attack_path(COPY_CREATE, "file"), COPY_EXISTS);
 }
 END_TEST
 
@@ -365,7 +196,7 @@ START_TEST(time_invalid_refused)
 {
     union copy_in in = {.mode = {.mode = 0755, .mtime = {0, 1000000000}}};
     union copy_out out;
-    uint64_t id = create("file", 0);
+    uint64_t id = attack_create("file", 0);
 
     ck_assert_int_eq(mkdir(peer_path("exported/a"), 0755), 0);
     copy_proto_path(&in.mode.path, "a");
@@ -390,15 +221,17 @@ START_TEST(hash_request_invalid_refused)
     copy_proto_path(&in.path.path, "file");
     ck_assert_uint_eq(peer_status(&attack.peer, COPY_OPEN, &in, &out), COPY_OK);
     id = out.open.id;
-    ck_assert_uint_eq(move(COPY_HASH, id + 1, 0, 10, NULL), COPY_NO_ID);
-    ck_assert_uint_eq(move(COPY_HASH, id, 0, 11, NULL), COPY_INVALID);
-    ck_assert_uint_eq(move(COPY_HASH, id, 10, 0, NULL), COPY_INVALID);
-    ck_assert_uint_eq(move(COPY_HASH, id, UINT64_MAX, 10, NULL), COPY_INVALID);
+    ck_assert_uint_eq(attack_move(COPY_HASH, id + 1, 0, 10, NULL), COPY_NO_ID);
+    ck_assert_uint_eq(attack_move(COPY_HASH, id, 0, 11, NULL), COPY_INVALID);
+    ck_assert_uint_eq(attack_move(COPY_HASH, id, 10, 0, NULL), COPY_INVALID);
     ck_assert_uint_eq(
-        move(COPY_HASH, create("new", 10), 0, 10, NULL), COPY_NO_ID);
-    ck_assert_uint_eq(move(COPY_HASH, id, 0, 10, NULL), COPY_OK);
-    ck_assert_uint_eq(move(COPY_HASH, id, 0, 10, attack.bulk), COPY_OK);
-    ck_assert_uint_eq(close_id(id), COPY_OK);
+        attack_move(COPY_HASH, id, UINT64_MAX, 10, NULL), COPY_INVALID);
+    ck_assert_uint_eq(
+        attack_move(COPY_HASH, attack_create("new", 10), 0, 10, NULL),
+        COPY_NO_ID);
+    ck_assert_uint_eq(attack_move(COPY_HASH, id, 0, 10, NULL), COPY_OK);
+    ck_assert_uint_eq(attack_move(COPY_HASH, id, 0, 10, attack.bulk), COPY_OK);
+    ck_assert_uint_eq(attack_close(id), COPY_OK);
 }
 END_TEST
 
@@ -410,7 +243,7 @@ START_TEST(opens_too_many_refused)
 
     for (; status == COPY_OK && count < 1000; count++) {
         snprintf(name, sizeof(name), "file%d", count);
-        status = status_of_path(COPY_CREATE, name);
+        status = attack_path(COPY_CREATE, name);
     }
     ck_assert_uint_eq(status, COPY_LIMIT);
     ck_assert_int_eq(count - 1, (int) (2 * COPY_OPEN_MAX));
@@ -445,12 +278,12 @@ START_TEST(opens_refused_leak_no_descriptors)
     ck_assert_ptr_nonnull(stream);
     fclose(stream);
     while (status == COPY_OK)
-        status = status_of_path(COPY_OPEN, "file");
+        status = attack_path(COPY_OPEN, "file");
     ck_assert_uint_eq(status, COPY_LIMIT);
     before = count_descriptors();
     for (size_t r = 0; r < sizeof(rpcs) / sizeof(rpcs[0]); r++)
         for (int i = 0; i < 20; i++)
-            ck_assert_uint_eq(status_of_path(rpcs[r], paths[r]), COPY_LIMIT);
+            ck_assert_uint_eq(attack_path(rpcs[r], paths[r]), COPY_LIMIT);
     ck_assert_uint_eq(count_descriptors(), before);
 }
 END_TEST
@@ -474,7 +307,7 @@ START_TEST(opens_of_one_client_leave_descriptors_for_others)
 
     for (; status == COPY_OK && count < 1000; count++) {
         snprintf(name, sizeof(name), "file%d", count);
-        status = status_of_path(COPY_CREATE, name);
+        status = attack_path(COPY_CREATE, name);
     }
     ck_assert_uint_eq(status, COPY_NO_DESCRIPTORS);
     ck_assert_int_eq(count - 1, 64);
@@ -484,33 +317,7 @@ START_TEST(opens_of_one_client_leave_descriptors_for_others)
     peer_close(&other);
     /* Closed descriptors are available again. */
     peer_hello(&attack.peer, NULL);
-    ck_assert_uint_eq(close_id(create("mine", 5)), COPY_OK);
-}
-END_TEST
-
-START_TEST(list_invalid_refused)
-{
-    hg_size_t size = COPY_PAGE_SIZE - 1;
-    union copy_in in = {.list = {.id = 77, .bulk = attack.bulk}};
-    union copy_out out;
-    hg_bulk_t small;
-
-    ck_assert_uint_eq(
-        peer_status(&attack.peer, COPY_LIST, &in, &out), COPY_NO_ID);
-    in.list.id = create("file", 5);
-    ck_assert_uint_eq(
-        peer_status(&attack.peer, COPY_LIST, &in, &out), COPY_NO_ID);
-    ck_assert_int_eq(HG_Bulk_create(attack.peer.hg_class, 1, NULL, &size,
-                         HG_BULK_READWRITE, &small),
-        HG_SUCCESS);
-    in.list.id = 0;
-    in.list.bulk = small;
-    ck_assert_uint_eq(
-        peer_status(&attack.peer, COPY_LIST, &in, &out), COPY_INVALID);
-    in.list.bulk = HG_BULK_NULL;
-    ck_assert_uint_eq(
-        peer_status(&attack.peer, COPY_LIST, &in, &out), COPY_INVALID);
-    HG_Bulk_free(small);
+    ck_assert_uint_eq(attack_close(attack_create("mine", 5)), COPY_OK);
 }
 END_TEST
 
@@ -538,14 +345,14 @@ START_TEST(bytes_invalid_refused)
     bytes[9] = 0xff;
     ck_assert_uint_eq(
         peer_raw(&attack.peer, COPY_STAT, bytes, sizeof(bytes)), COPY_INVALID);
-    ck_assert_uint_eq(status_of_path(COPY_STAT, ""), COPY_OK);
+    ck_assert_uint_eq(attack_path(COPY_STAT, ""), COPY_OK);
 }
 END_TEST
 
 /* The transfer fails and ends the session; other sessions are not affected. */
 START_TEST(memory_forbidden_ends_session)
 {
-    uint64_t id = create("file", 10);
+    uint64_t id = attack_create("file", 10);
     hg_size_t size = COPY_CHUNK_SIZE;
     struct peer other;
     hg_bulk_t memory;
@@ -553,9 +360,10 @@ START_TEST(memory_forbidden_ends_session)
     ck_assert_int_eq(HG_Bulk_create(attack.peer.hg_class, 1, NULL, &size,
                          HG_BULK_WRITE_ONLY, &memory),
         HG_SUCCESS);
-    ck_assert_uint_eq(move(COPY_WRITE, id, 0, 10, memory), COPY_NO_SESSION);
+    ck_assert_uint_eq(
+        attack_move(COPY_WRITE, id, 0, 10, memory), COPY_NO_SESSION);
     HG_Bulk_free(memory);
-    ck_assert_uint_eq(close_id(id), COPY_NO_SESSION);
+    ck_assert_uint_eq(attack_close(id), COPY_NO_SESSION);
     peer_open(&other, attack.address, NULL);
     peer_hello(&other, NULL);
     peer_close(&other);
@@ -567,12 +375,12 @@ START_TEST(beacon_wrong_ends_session)
 {
     double deadline = peer_clock() + 10;
 
-    ck_assert_uint_eq(status_of_path(COPY_STAT, ""), COPY_OK);
+    ck_assert_uint_eq(attack_path(COPY_STAT, ""), COPY_OK);
     attack.peer.light++;
     for (;;) {
         struct timespec nap = {.tv_sec = 2};
         nanosleep(&nap, NULL);
-        if (status_of_path(COPY_STAT, "") == COPY_NO_SESSION)
+        if (attack_path(COPY_STAT, "") == COPY_NO_SESSION)
             break;
         ck_assert_msg(peer_clock() < deadline, "the session is still there");
     }
@@ -588,8 +396,6 @@ copy_hostile_client_suite(void)
 
     tcase_add_checked_fixture(tcase, attack_setup, attack_teardown);
     tcase_set_timeout(tcase, 60);
-    tcase_add_test(tcase, path_with_parent_folder_refused);
-    tcase_add_test(tcase, path_too_long_refused);
     tcase_add_test(tcase, session_unknown_refused);
     tcase_add_test(tcase, session_of_another_refused);
     tcase_add_test(tcase, proof_unwanted_refused);
@@ -597,14 +403,10 @@ copy_hostile_client_suite(void)
     tcase_add_test(tcase, hello_twice_drops_uploads);
     tcase_add_test(tcase, write_invalid_refused);
     tcase_add_test(tcase, commit_invalid_keeps_no_file);
-    tcase_add_test(tcase, create_too_large_refused);
-    tcase_add_test(tcase, link_with_parent_folder_refused);
-    tcase_add_test(tcase, remove_invalid_refused);
     tcase_add_test(tcase, time_invalid_refused);
     tcase_add_test(tcase, hash_request_invalid_refused);
     tcase_add_test(tcase, opens_too_many_refused);
     tcase_add_test(tcase, opens_refused_leak_no_descriptors);
-    tcase_add_test(tcase, list_invalid_refused);
     tcase_add_test(tcase, bytes_invalid_refused);
     tcase_add_test(tcase, memory_forbidden_ends_session);
     tcase_add_test(tcase, beacon_wrong_ends_session);
