@@ -4,8 +4,8 @@
 #
 #   format.sh [FILE...]
 #
-# Exit status 0, 1 with what doesn't, or 77 without clang-format 14: others
-# break lines in other places.
+# Exit status 0, 1 with the differences, or 77 without clang-format 14: other
+# versions break lines in other places.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 

@@ -2,26 +2,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Nothing is left behind: no process, no socket, no shared memory, no file.
 #
-#   leftovers.sh before DIR          notes in DIR what there is
-#   leftovers.sh after DIR TMP       complains of what is new since then, and
-#                                    of anything in TMP, which the tests had as
-#                                    TMPDIR; ends the processes
+#   leftovers.sh before DIR          saves the present state in DIR
+#   leftovers.sh after DIR TMP       reports what is new since then, and anything
+#                                    in TMP, the TMPDIR of the tests; ends the
+#                                    processes
 #   leftovers.sh end                 ends the processes
-#   leftovers.sh --self-test         leaves each of these behind, and looks
-#                                    whether that is noticed
+#   leftovers.sh --self-test         leaves each of these behind, and checks that
+#                                    it is reported
 #
 # Processes of a run have TEST_RUN=$TEST_RUN in their environment. Exit status
 # 0, or 1 with what was left.
 set -u
 
 mine=talaria
-# Nobody but root leaves files of others.
-whose=()
-[ "$(id -u)" -eq 0 ] || whose=(-user "$(id -u)")
-patience=10 # seconds for what is ending, also another user's tests
+# Only root leaves files of other users.
+owned=()
+[ "$(id -u)" -eq 0 ] || owned=(-user "$(id -u)")
+patience=10 # seconds for processes that are ending, other users' too
 
-# Names of sockets, then of files in shared folders, that are ours. The TMPDIR
-# of another run is that run's affair.
+# The sockets, and the files in shared folders, with our name. Without the TMPDIR
+# of other runs.
 sockets() {
     awk -v mine="$mine" 'NR > 1 && $8 ~ mine { print $7, $8 }' /proc/net/unix |
         sort
@@ -31,7 +31,7 @@ shared_files() {
     local folder
     for folder in /dev/shm /tmp /var/tmp; do
         find "$folder" -maxdepth 1 -name "*$mine*" \
-            ! -name "$mine-run-*" "${whose[@]}" 2>/dev/null
+            ! -name "$mine-run-*" "${owned[@]}" 2>/dev/null
     done | sort
 }
 
@@ -53,7 +53,7 @@ of_this_run() {
     grep -qzFx "TEST_RUN=$TEST_RUN" "/proc/$1/environ" 2>/dev/null
 }
 
-# The processes of this run, but for what this script came from and started.
+# The processes of this run, without this script's ancestors and children.
 processes() {
     local pid
     for pid in /proc/[0-9]*; do
@@ -64,8 +64,8 @@ processes() {
     done
 }
 
-# Is one of the processes whose entries in /proc are read from stdin another
-# run's? What a program holds that is at work here besides is none of ours.
+# Whether stdin, entries in /proc, has one of a process outside of this run. Files
+# that such a process uses are not ours.
 foreign() {
     local entry pid
     while read -r entry; do
@@ -77,8 +77,8 @@ foreign() {
     return 1
 }
 
-# held INODE: by a process of this run. Who holds a socket of somebody else's
-# cannot always be seen.
+# held INODE: whether a process of this run has this socket. The owners of other
+# sockets are not always visible.
 held() {
     local entry pid
     while read -r entry; do
@@ -110,7 +110,7 @@ left() {
     find "$tmp" -mindepth 1 2>/dev/null | sed 's/^/file /'
 }
 
-# Repeated until none is left: some start others meanwhile.
+# Repeats until none is left, since processes may start others.
 end_processes() {
     local pids round
     for round in 1 2 3 4 5 6 7 8 9; do
@@ -137,7 +137,7 @@ after() {
     return 1
 }
 
-# expect WANTED: what is left is complained of, in these words
+# expect WANTED: the report of what is left contains this text
 expect() {
     local output
     output=$(left "$dir/state" "$dir/tmp")
@@ -150,7 +150,8 @@ expect() {
     fi
 }
 
-# hold NAME FILE: becomes a process that has a socket of that name; makes the file then.
+# hold NAME FILE: becomes a process that has a socket of that name, and creates the
+# file after that.
 hold() {
     exec python3 -c '
 import socket, sys, time
@@ -168,7 +169,7 @@ await() {
     done
 }
 
-# A socket of a program that this user may not look into.
+# A socket of a process that this user may not inspect.
 unrelated_test() {
     local child
     if [ "$(id -u)" -ne 0 ] || ! command -v setpriv >/dev/null; then
@@ -181,7 +182,7 @@ unrelated_test() {
     chmod 755 "$dir" "$dir/state" "$dir/tmp"
     # shellcheck disable=SC2016
     output=$(mine=$mine setpriv --reuid 65534 --regid 65534 --clear-groups \
-        bash -c "$(declare -f); whose=(); $(declare -p mine)"'
+        bash -c "$(declare -f); owned=(); $(declare -p mine)"'
             left "$1/state" "$1/tmp"' unrelated "$dir")
     [ -z "$output" ] || {
         printf 'FAIL: of an unrelated process, it reports: %s\n' "$output"
@@ -219,7 +220,7 @@ self_test() {
     child=$(processes)
     patience=1
     after "$dir/state" "$dir/tmp" >/dev/null && {
-        echo 'FAIL: a process was left, and it succeeds'
+        echo 'FAIL: a process was left, and is not reported'
         failures=$((failures + 1))
     }
     patience=10

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What clang-tidy finds in the code that is shipped, by the rules of .clang-tidy:
+# Runs clang-tidy on the shipped code, with the rules of .clang-tidy:
 #
 #   lint.sh BUILD_DIR [FILE...]
 #
-# BUILD_DIR is one of Meson's for clang; it has the command that compiles each file, and
-# has what is generated. The analyzer gives up on a function early, unless
-# TALARIA_TEST_SOAK is 1: then it takes as many steps as it does by itself, which
-# last several times as long. Exit status 0, 1 with what was found, or 77
-# without clang-tidy 14: others have other checks.
+# BUILD_DIR: a build by Meson with clang, which has the command that compiles each
+# file, and the generated files. The analyzer gives up on a function early, unless
+# TALARIA_TEST_SOAK is 1: then it has clang's own limit, and takes several times as
+# long. Exit status 0, 1 with the findings, or 77 without clang-tidy 14: other
+# versions have other checks.
 set -u
 nodes=30000
 [ "${TALARIA_TEST_SOAK-}" != 1 ] || nodes=225000 # clang's own
@@ -36,9 +36,9 @@ fi
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 
-# A file that is compiled for several targets is looked at once. One process a
-# file: in one that has several, version 14 takes every va_list after the first
-# file for uninitialized.
+# Each file is checked once, even if several targets compile it. One process per
+# file: with several files in one, version 14 reports every va_list after the first
+# file as uninitialized.
 python3 - "$build" "$root" "$tmp" >"$tmp/files" <<'END' || exit 1
 import json, os, sys
 

@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tests of one Meson build directory, and what became of them.
+"""The tests of one Meson build directory, and their results.
 
     report.py list BUILD_DIR
-        the suites there are, one a line
+        prints the suites, one per line
     report.py targets BUILD_DIR SUITE...
-        what the tests of these suites need built, one file a line, as Ninja
-        calls it
+        prints the targets that the tests of these suites need, one per line,
+        with Ninja's names
     report.py results BUILD_NAME BUILD_DIR RESULTS [SUITE...]
-        prints a line for each test of these suites (of all), and the output of
-        those that failed; appends STATUS, name and reason to the file RESULTS
+        prints a line for each test of these suites (default: all), and the output
+        of those that failed; appends STATUS, name and reason to the file RESULTS
     report.py table LOG...
-        a table in Markdown of what test/run printed on several machines: one
-        column for each log, one row for each suite of each build
+        prints a table in Markdown of the output of test/run on several machines:
+        one column for each log, one row for each suite of each build
 
-A test that should have run and has no result has failed, and so has one that
-succeeded although a sanitizer complained.
+A test without a result counts as failed, as does one that succeeded with a report
+of a sanitizer.
 """
 
 import json
@@ -31,7 +31,7 @@ COMPLAINT = re.compile(r'(ERROR: \w+|WARNING: Thread)Sanitizer|: runtime error: 
 
 
 def plain(suite):
-    """Suites stand as project:suite."""
+    """The suite in project:suite."""
     return suite.split(':', 1)[-1]
 
 
@@ -61,8 +61,8 @@ def targets(build, suites):
 
 
 def parts(text):
-    """Suites and name of a test from what the log calls it: `project:suite+suite
-    / name`, with newer versions of Meson `suite+suite - project:name`."""
+    """Suites and name of a test from the log: `project:suite+suite / name`, with
+    newer versions of Meson `suite+suite - project:name`."""
     for form in (r'(?P<suites>\S+) / (?P<name>.*)',
                  r'(?:(?P<suites>\S+) - )?[^\s:]+:(?P<name>.*)'):
         found = re.fullmatch(form, text)
@@ -98,8 +98,8 @@ def judge(result):
     if status == 'PASS' and COMPLAINT.search(output(result)):
         return 'FAIL', 'a sanitizer complained'
     if status == 'SKIP':
-        said = [line.strip() for line in lines if line.strip()]
-        return status, said[-1] if said else 'no reason given'
+        reasons = [line.strip() for line in lines if line.strip()]
+        return status, reasons[-1] if reasons else 'no reason given'
     if status == 'FAIL':
         code = result['returncode']
         ended = f'signal {-code}' if code < 0 else f'exit status {code}'
@@ -127,8 +127,8 @@ LINE = re.compile(r'(?P<status>PASS|FAIL|SKIP)  (?P<name>.*?) +[0-9.]+ s(?:  |$)
 
 
 def column(path):
-    """What one run printed: the machine, the versions, and the counts of each
-    status by suite."""
+    """The machine, the versions, and the counts of each status by suite, from the
+    output of a run."""
     machine, versions, counts = '', [], {}
     with open(path, encoding='utf-8', errors='replace') as file:
         for line in file:
@@ -157,7 +157,7 @@ def cell(counts):
 def table(paths):
     columns = [column(path) for path in paths]
     rows = dict.fromkeys(row for _, _, counts in columns for row in counts)
-    # The sum stands last.
+    # The sum is the last row.
     rows = [row for row in rows if row != 'all'] + ['all']
     print('| | ' + ' | '.join(machine for machine, _, _ in columns) + ' |')
     print('| --- |' + ' --- |' * len(columns))

@@ -112,7 +112,7 @@ class Context:
         self._fd = _wait_fd(self._context) if self._context else -1
         if self._fd < 0:
             self._destroy()
-            raise Error(info, "no context, or none that has a descriptor")
+            raise Error(info, "no context, or one without a descriptor")
         self._loop.add_reader(self._fd, self._work)
         self._schedule()
 
@@ -231,7 +231,7 @@ class Context:
 
     def _work(self):
         """A batch of the context's work. Sleeping is safe once HG_Event_ready
-        has said that there is nothing to do."""
+        has returned that there is nothing to do."""
         count = ctypes.c_uint()
         self._scheduled = None
         ret = _progress(self._context, ctypes.byref(count))

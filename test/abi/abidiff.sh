@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A report for readers, by abidiff of the package abigail-tools, on what has
-# changed in libtalaria.so and each plugin since the last release:
+# Reports what has changed in libtalaria.so and each plugin since the last
+# release, by abidiff of the package abigail-tools:
 #
 #   abidiff.sh BUILD_DIR [REVISION | OLD_BUILD_DIR]
 #
-# BUILD_DIR: a build of now, with debug information. REVISION: what is compared
-# with, the newest tag v* if not given, is built in a temporary folder. The gate is another
-# one: layout.sh compares what must not change, and abidiff says nothing of what
-# plugins reach by pointers in a table. Exit status 0, also if it reports
+# BUILD_DIR: the current build, with debug information. REVISION: the revision to
+# compare with, built in a temporary folder; by default the newest tag v*. It is
+# for readers and no gate: layout.sh checks what must not change, and abidiff does
+# not follow the pointers in a plugin's tables. Exit status 0, also if it reports
 # changes; 1 if it cannot; 77 without abidiff or without a release.
 set -u
 if [ $# -lt 1 ] || [ ! -d "$1" ]; then
@@ -20,12 +20,12 @@ old=
 [ ! -d "${2-}" ] || old=$(cd "$2" && pwd)
 cd "$(dirname "$0")/../.." || exit 1
 if ! command -v abidiff >/dev/null; then
-    echo 'skipped: no abidiff, which is in the package abigail-tools'
+    echo 'skipped: no abidiff (package abigail-tools)'
     exit 77
 fi
 revision=${2-$(git tag --list 'v*' --sort=-version:refname 2>/dev/null | head -n 1)}
 if [ -z "$revision" ]; then
-    echo 'skipped: no release yet, which has a tag v*'
+    echo 'skipped: no release yet (a tag v*)'
     exit 77
 fi
 tmp=$(mktemp -d) || exit 1
@@ -59,8 +59,8 @@ for object in "${objects[@]}"; do
         echo 'is new'
         continue
     fi
-    # Of the types, those of public headers. The two lowest bits of the status
-    # are errors, the next ones say what has changed.
+    # Types of public headers only. The two lowest bits of the status are
+    # errors, the next ones the kinds of changes.
     abidiff --headers-dir1 abi --headers-dir1 core/include --headers-dir2 abi \
         --headers-dir2 core/include "$old/$object" "$build/$object" 2>"$tmp/log"
     [ $(($? & 3)) -eq 0 ] || fail "abidiff $object"

@@ -14,8 +14,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=lib.sh disable=SC1091
 . "$here/lib.sh"
 
-# Sets entries to the functions of the tables that a plugin hands over, as an
-# alternation.
+# Sets entries to a pattern of the functions in a plugin's tables.
 set_entries() {
     local tables='na_plugin_(ops|multi_recv|wait|mem_alloc|report)'
     entries=$(awk -f "$here/flatten.awk" "$1" | awk -f "$here/members.awk" |
@@ -30,8 +29,8 @@ sources() {
         ! -path 'core/na/*' ! -path 'core/rt/*' | sort)
 }
 
-# A statement a line, so that a call is seen wherever it is broken. A pointer to
-# a table is as good as a call.
+# Searches one statement per line, which finds calls that are broken across
+# lines. A pointer to a table counts as a call.
 check_file() {
     local file=$2 line
     while read -r line; do
@@ -48,7 +47,7 @@ check() {
         count=$((count + 1))
         check_file "$root" "$file"
     done < <(sources "$root")
-    [ "$count" -gt 0 ] || fail "$root: no file looked at"
+    [ "$count" -gt 0 ] || fail "$root: no file was checked"
     printf '%s files\n' "$count"
 }
 

@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Circles among source files: those that include, or call, one another.
+"""Cyclic dependencies of source files: they include, or call, one another.
 
   circles.py FOLDER KNOWN [ARCHIVE]   checks a folder
-  circles.py --draw FOLDER [ARCHIVE]  prints what leads from file to file in
-                                      each circle
+  circles.py --draw FOLDER [ARCHIVE]  prints the edges of each circle
   circles.py --self-test              checks the check
 
 A file is NAME.c and NAME.h together. It depends on another by an #include, and,
@@ -12,10 +11,10 @@ if ARCHIVE is given (a static library with the objects of FOLDER), by a symbol
 that its object needs and the other's defines. A circle is a strongly connected
 component of either graph.
 
-KNOWN lists the circles that are there, one a line: "includes:" or "calls:" and
-the files. The check fails on a file that joins one, on a new one, and on one
-that is listed and gone: the list gets shorter and never longer. Exit status 0,
-or 1 with what failed.
+KNOWN lists the existing circles, one a line: "includes:" or "calls:" and the
+files. The check fails for a file that joins a circle, for a new circle, and for
+a listed one that does not exist any more: the list only gets shorter. Exit
+status 0, or 1 with what failed.
 """
 import os
 import re

@@ -50,7 +50,7 @@ else
 fi
 cp "$here/frozen/libna_frozen.json" "$folder"
 chmod -R go-w "$folder"
-# The library alone: no symbol and no library of another one.
+# It depends on no library and no symbol.
 needed=$(LC_ALL=C readelf -dW "$plugin" | grep -c NEEDED)
 lacking=$(nm -D --undefined-only "$plugin" 2>/dev/null | wc -l)
 [ "$needed:$lacking" = 0:0 ] || fail "needs $needed libraries, lacks $lacking symbols"
@@ -95,8 +95,8 @@ kill -INT "$serving"
 wait "$serving" || { fail 'perf serve'; cat "$folder/serve"; }
 serving=
 
-# As far as its capabilities go: peers are found dead by their sockets, which a
-# child that they have forked keeps.
+# Without the cases beyond its capabilities: it detects a dead peer by its socket,
+# which stays open in a forked child.
 cases=(--quick --rule 2 --rule 3 --rule 4 --rule 5 --rule 6)
 [ "${TALARIA_TEST_SOAK-}" != 1 ] || cases=(--case '!(killed_with_child)')
 "${talaria[@]}" check "${cases[@]}" "$plugin" >"$folder/check" 2>&1 </dev/null ||

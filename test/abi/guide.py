@@ -5,9 +5,10 @@
     guide.py README TEMPLATE INCLUDE INCLUDE COMPILER...
     guide.py --self-test README TEMPLATE
 
-Each begins with the file that it is from, and stands there word for word. Each
-file of the template compiles without a warning. The files, functions and members
-that the guide names in backquotes are there. Exit status 0, or 1 with what failed.
+Each sample names its file in the first line, and that file contains it literally.
+Each file of the template compiles without a warning. The files, functions and
+members that the guide names in backquotes exist. Exit status 0, or 1 with what
+failed.
 """
 
 import pathlib
@@ -34,7 +35,7 @@ def check_samples(readme, template):
     for sample in samples:
         first = FIRST.match(sample)
         if not first:
-            failures.append(f"a sample that names no file:\n{sample}")
+            failures.append(f"a sample without a file name:\n{sample}")
             continue
         file = template / first.group(1)
         text = file.read_text() if file.exists() else ""
@@ -50,7 +51,7 @@ def check_names(readme, template, header):
     files = {path.name for path in template.iterdir()} | {"na_plugin.h"}
     if len(words) < 5:
         return [f"the guide names {len(words)} things"]
-    return [f"{word} is nowhere" for word in sorted(words)
+    return [f"{word} does not exist" for word in sorted(words)
             if word not in files and not re.search(rf"\b{word}\b", known)]
 
 

@@ -3,13 +3,13 @@
 # Checks the header of the transport ABI against rule 1:
 #
 #   header.sh HEADER               checks it
-#   header.sh --self-test HEADER   alters copies of it, each of which has to be
-#                                  rejected for its own reason
+#   header.sh --self-test HEADER   alters copies of it; each must be rejected
+#                                  for its own reason
 #
-# Alone it compiles without a warning in each language mode with gcc and clang;
-# it includes <stddef.h> and <stdint.h> only, has at most 650 lines, and names
-# no type whose width is the compiler's choice. A compiler that is missing is
-# named and left out. Exit status 0, or 1 with what failed.
+# It compiles by itself without a warning in each language mode with gcc and
+# clang; it includes <stddef.h> and <stdint.h> only, has at most 650 lines, and
+# uses no type whose width depends on the compiler. A missing compiler is reported
+# and left out. Exit status 0, or 1 with what failed.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,8 +21,8 @@ modes='gcc:c99 gcc:c17 clang:c99 clang:c17
     g++:c++98 g++:c++20 clang++:c++98 clang++:c++20'
 max_lines=650
 
-# A program that lays out every struct (-Wpadded looks at what is used only),
-# includes the header twice, and defines a plugin with the macros for it.
+# A program that uses every struct (-Wpadded checks used ones only), includes the
+# header twice, and defines a plugin with the macros for it.
 write_program() {
     awk -f "$here/members.awk" "$tmp/flat" >"$tmp/members" || return 1
     printf '#include "na_plugin.h"\n#include "na_plugin.h"\n'
@@ -88,7 +88,7 @@ check_text() {
     check_functions
 }
 
-# A function body may do arithmetic: it calls nothing and keeps nothing.
+# A function may do arithmetic; it calls nothing and has no static variable.
 check_functions() {
     awk '
         /^#/ { next }
@@ -119,8 +119,8 @@ check() {
     check_compiles "$(dirname "$1")"
 }
 
-# control NAME WANTED SED_SCRIPT: the header so spoiled must be refused, with
-# WANTED among the complaints; with WANTED "ok", accepted.
+# control NAME WANTED SED_SCRIPT: the altered header must be refused, with WANTED
+# in the output; with WANTED "ok", accepted.
 control() {
     local name=$1 wanted=$2 script=$3
     mkdir -p "$tmp/spoiled"
@@ -133,7 +133,7 @@ control() {
     if [ "$wanted" = ok ]; then
         grep '^FAIL' "$tmp/complaints" && fail "control '$name' is refused"
     elif ! grep -q "^FAIL: .*$wanted" "$tmp/complaints"; then
-        fail "control '$name' is not refused for '$wanted'; it says:"
+        fail "control '$name' is not refused for '$wanted', but:"
         cat "$tmp/complaints"
     fi
 }

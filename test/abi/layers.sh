@@ -3,8 +3,8 @@
 # Allowed includes between folders, and the length of source files:
 #
 #   layers.sh SOURCE_ROOT               checks the tree
-#   layers.sh --self-test SOURCE_ROOT   alters copies of it, each of which has
-#                                       to be rejected for its own reason
+#   layers.sh --self-test SOURCE_ROOT   alters copies of it; each must be
+#                                       rejected for its own reason
 #
 # Every #include of core, plugins, tools and subprojects that names a header of
 # this tree has to follow one of the arrows in `allowed`; no .c file is longer
@@ -18,8 +18,8 @@ max_lines=800
 folders='abi core plugins tools subprojects test'
 foreign='^(rdma|ucp|uct|ucs|infiniband|psm[23]?)/|^mpi\.h$|^ibverbs'
 
-# allowed ROOM OTHER: whether a file of ROOM may include one of OTHER. An arrow
-# may skip rooms and never points back.
+# allowed LAYER OTHER: whether a file of LAYER may include one of OTHER. An arrow
+# may skip layers and never points back.
 allowed() {
     [ "$1" = "$2" ] && return
     case $1 in
@@ -43,26 +43,26 @@ allowed() {
     plugins/*) set -- "$2" abi plugins/common ;;
     *) set -- "$2" ;;
     esac
-    local to=$1 room
+    local to=$1 layer
     shift
-    for room; do
-        [ "$room" = "$to" ] && return
+    for layer; do
+        [ "$layer" = "$to" ] && return
     done
     return 1
 }
 
-# Sets room to that of a path below the root, "" if it is in none.
-set_room() {
+# Sets layer to that of a path below the root, "" if it has none.
+set_layer() {
     case $1 in
-    core/include/*) room=include ;;
-    core/*/*) room=${1#core/} room=${room%%/*} ;;
-    abi/*.h) room=abi ;;
-    plugins/*/* | subprojects/*/*) room=${1#*/} room=${1%%/*}/${room%%/*} ;;
-    tools/check/*) room=tools/check ;;
-    tools/settings/*) room=tools/settings ;;
-    tools/*) room=tools ;;
-    test/*) room='test' ;;
-    *) room='' ;;
+    core/include/*) layer=include ;;
+    core/*/*) layer=${1#core/} layer=${layer%%/*} ;;
+    abi/*.h) layer=abi ;;
+    plugins/*/* | subprojects/*/*) layer=${1#*/} layer=${1%%/*}/${layer%%/*} ;;
+    tools/check/*) layer=tools/check ;;
+    tools/settings/*) layer=tools/settings ;;
+    tools/*) layer=tools ;;
+    test/*) layer='test' ;;
+    *) layer='' ;;
     esac
 }
 
@@ -80,8 +80,8 @@ set_plain() {
     done
 }
 
-# Sets found to the file of this tree that an include means, "" if there is
-# none. One that is generated has a template beside it.
+# Sets found to the included file of this tree, or "". A generated file has a
+# template in the same folder.
 set_found() {
     local root=$1 file=$2 name=$3 style=$4 candidate candidates
     candidates="core/$name core/include/$name abi/$name plugins/$name"
@@ -89,8 +89,8 @@ set_found() {
     case $file in
     tools/*/*) candidates="$candidates tools/$name" ;;
     plugins/*/*/* | subprojects/*)
-        set_room "$file"
-        candidates="$candidates $room/$name"
+        set_layer "$file"
+        candidates="$candidates $layer/$name"
         ;;
     esac
     for candidate in $candidates; do
@@ -105,8 +105,8 @@ check_include() {
     local root=$1 file=$2 line=$3 style=$4 name=$5 from
     local what="$file:$line: includes $name"
     set_found "$root" "$file" "$name" "$style"
-    set_room "$file"
-    from=$room
+    set_layer "$file"
+    from=$layer
     if [ -z "$found" ]; then
         [ "$style" = '<' ] || fail "$what, which is not in this tree"
         case $file in
@@ -115,15 +115,15 @@ check_include() {
         esac
         return
     fi
-    set_room "$found"
-    if [ -z "$from" ] || [ -z "$room" ]; then
-        fail "$what: $file or $found is in no room of the house"
+    set_layer "$found"
+    if [ -z "$from" ] || [ -z "$layer" ]; then
+        fail "$what: $file or $found is in no layer"
         return
     fi
     case $from in
     subprojects/*)
-        # By the name alone under which an installed one is found.
-        case $room:$name in
+        # Only by the name of the installed header.
+        case $layer:$name in
         "$from":* | plugins/common:common/*) ;;
         include:*/* | abi:*/*) fail "$what: $from sees only what is installed" ;;
         include:* | abi:*) ;;
@@ -131,8 +131,8 @@ check_include() {
         esac
         ;;
     *)
-        allowed "$from" "$room" ||
-            fail "$what: $from may not include $room"
+        allowed "$from" "$layer" ||
+            fail "$what: $from may not include $layer"
         ;;
     esac
 }
@@ -165,7 +165,7 @@ check_file() {
 check() {
     local root=$1 file count=0
     if [ ! -d "$root/core" ]; then
-        fail "$root: there is no core"
+        fail "$root: it has no core"
         return
     fi
     while read -r file; do
@@ -176,12 +176,12 @@ check() {
 }
 
 # control NAME WANTED FILE CONTENT: with FILE added to a copy of the tree, the
-# check must complain of it with WANTED; with WANTED "ok", not at all.
+# check must report it with WANTED; with WANTED "ok", accept it.
 control() {
     local name=$1 wanted=$2 file=$3 content=$4
     mkdir -p "$(dirname "$tmp/tree/$file")"
     printf '%s\n' "$content" >"$tmp/tree/$file"
-    sources "$tmp/tree" | grep -qxF "$file" || fail "$file is not looked at"
+    sources "$tmp/tree" | grep -qxF "$file" || fail "$file is not checked"
     (check_file "$tmp/tree" "$file") >"$tmp/complaints"
     rm "$tmp/tree/$file"
     if [ "$wanted" = ok ]; then

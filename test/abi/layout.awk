@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# From a snapshot: a C file that compiles only with a header that still lays
-# out everything in it as it was. A sized table may have grown at its end, and
-# ABI_MINOR may have; nothing else may differ. Entries that a plugin may leave out
-# are the same: a core of the older minor relies on the others. What reserved_zero became is not
-# asked: the fields around it stay where they are.
+# Converts a snapshot to a C file that compiles only with a header of the same
+# layout. A sized table may have grown at its end, and ABI_MINOR may be larger;
+# nothing else may differ. The optional entries are the same, since a core of the
+# older minor relies on the others. reserved_zero may have any meaning: the fields
+# around it are checked.
 
 BEGIN {
     print "#include \"na_plugin.h\""
-    print "#define SAME(type, name, want) __builtin_types_compatible_p( \\"
-    print "    __typeof__(&((type *) 0)->name), want *)"
+    print "#define SAME(type, name, expected) __builtin_types_compatible_p( \\"
+    print "    __typeof__(&((type *) 0)->name), expected *)"
 }
 
 $1 == "const" {
@@ -57,7 +57,8 @@ $1 == "field" && $3 != "reserved_zero" {
         $2, $3, fields, where, text
 }
 
-# One of the list has a member; one that is not, another of its own.
+# Each entry of the list becomes a member, and so does each required entry: one
+# that is both is declared twice.
 END {
     if (entry_count == 0)
         exit

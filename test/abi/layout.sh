@@ -5,9 +5,8 @@
 #   layout.sh HEADER HISTORY_DIR      every snapshot, with gcc and with clang,
 #                                     as code of several architectures
 #   layout.sh --self-test HEADER HISTORY_DIR
-#                                     changes copies of the header, each of which
-#                                     has to be refused for its own reason, or
-#                                     accepted
+#                                     changes copies of the header; each must
+#                                     be refused for its own reason, or accepted
 #
 # Exit status 0, or 1 with what failed; 77 where pointers don't have 64 bits.
 set -u
@@ -19,8 +18,8 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 everywhere=true # for all architectures
 
-# compare COMPILER DIR SNAPSHOT: does DIR/na_plugin.h still match it? The
-# compiler's words, which may have options, are left in $tmp/messages.
+# compare COMPILER DIR SNAPSHOT: whether DIR/na_plugin.h matches it. COMPILER may
+# have options; its output is in $tmp/messages.
 compare() {
     awk -f "$here/layout.awk" "$3" >"$tmp/layout.c" || return 2
     # shellcheck disable=SC2086 # several words
@@ -28,8 +27,8 @@ compare() {
         >"$tmp/messages" 2>&1
 }
 
-# compilers SNAPSHOT: one a line, with options. Other architectures need no
-# library of theirs.
+# compilers SNAPSHOT: prints one a line, with options. Code for other
+# architectures is compiled without libraries.
 compilers() {
     local line
     case $1 in
@@ -53,14 +52,14 @@ constant() {
     awk -v name="$2" '$1 == "const" && $2 == name { print $3 }' "$1"
 }
 
-# Whether the snapshots that there have to be are there: one for each minor, what
-# has been released as it was, and the last one of this header.
+# Whether the required snapshots exist: one for each minor, released ones
+# unchanged, the last one of this header.
 check_history() {
     local now=$1 history=$2 major minor file released=0
     major=$(constant "$now" NA_PLUGIN_ABI_MAJOR)
     minor=$(constant "$now" NA_PLUGIN_ABI_MINOR)
     (cd "$history" && sha256sum --quiet --strict -c released) 2>&1 ||
-        fail "a snapshot that has been released has been changed, or is gone"
+        fail "a snapshot that has been released was changed or removed"
     while [ "$released" -le "$minor" ]; do
         for file in "$major.$released.snapshot" "$major.$released-i386.snapshot"; do
             [ -f "$history/$file" ] ||
@@ -99,8 +98,8 @@ check() {
     [ "$count" -gt 0 ] || fail "no snapshot in $history"
 }
 
-# control NAME WANTED SED_SCRIPT: the header so spoiled must be refused with
-# WANTED among the compiler's words; with WANTED "ok", accepted.
+# control NAME WANTED SED_SCRIPT: the altered header must be refused, with WANTED
+# in the compiler's output; with WANTED "ok", accepted.
 control() {
     local name=$1 wanted=$2 script=$3 compiler
     mkdir -p "$tmp/spoiled"
@@ -123,9 +122,9 @@ control() {
     done
 }
 
-# procedure NAME WANTED HEADER_SCRIPT [COMMAND]: the whole check, of a header so
-# changed and a copy of the history on which COMMAND has been run; refused with
-# WANTED among the complaints, or accepted with "ok".
+# procedure NAME WANTED HEADER_SCRIPT [COMMAND]: runs the whole check with an
+# altered header and a copy of the history that COMMAND has changed. It must fail
+# with WANTED in its output; with WANTED "ok", succeed.
 procedure() {
     local name=$1 wanted=$2 script=$3
     rm -rf "$tmp/gate"
@@ -139,12 +138,12 @@ procedure() {
     if [ "$wanted" = ok ]; then
         ! grep '^FAIL' "$tmp/complaints" || fail "procedure '$name' is refused"
     elif ! grep -q "^FAIL: .*$wanted" "$tmp/complaints"; then
-        fail "procedure '$name' is not refused for '$wanted'; it says:"
+        fail "procedure '$name' is not refused for '$wanted', but:"
         cat "$tmp/complaints"
     fi
 }
 
-# What an addition needs, step by step, and what happens without each of them.
+# The steps of an addition, and the errors without each of them.
 procedures() {
     local longer='s/^} na_plugin_ops;/void (*later)(na_plugin_class *cls); &/'
     local minor='s/\(#define NA_PLUGIN_ABI_MINOR\) .*/\1 1/'
@@ -159,7 +158,7 @@ procedures() {
         "$constant"
     procedure 'a new minor without a snapshot' 'no 1.1.snapshot' \
         "$longer; $minor"
-    # The layout of i386 is that of another compiler, and not looked at here.
+    # The layout of i386 depends on another compiler, and is not checked here.
     cp "$history/1.0-i386.snapshot" "$cut"
     procedure 'a member more, a new minor, its snapshots' ok \
         "$longer; $minor" "$write && cp '$cut' history/1.1-i386.snapshot"
@@ -198,22 +197,22 @@ self_test() {
     control 'another result' \
         'na_plugin_ops.ctx_destroy: was of type' \
         's/^void (\*ctx_destroy)/int32_t (*ctx_destroy)/'
-    control 'a grown struct that stands in arrays' \
+    control 'a larger struct that is used in arrays' \
         'na_plugin_event: frozen at' \
         's/^} na_plugin_event;/uint64_t grown; &/'
-    control 'a grown struct that is passed in arrays' \
+    control 'a larger struct that is passed in arrays' \
         'na_plugin_segment: frozen at' \
         's/^} na_plugin_segment;/uint64_t grown; &/'
     control 'a field of another type and the same size' \
         'na_plugin_event.flags: was of type' \
         '/^typedef struct na_plugin_event /,/^}/s/uint32_t flags/int32_t flags/'
-    control 'a field that is gone' \
+    control 'a removed field' \
         'max_rma_size' \
         '/uint64_t max_rma_size;/d'
     control 'a constant of another value' \
         'NA_PLUGIN_EVENT_MORE: was' \
         's/\(#define NA_PLUGIN_EVENT_MORE\) .*/\1 0x4U/'
-    control 'a constant that is gone' \
+    control 'a removed constant' \
         'NA_PLUGIN_E_BUSY' \
         '/#define NA_PLUGIN_E_BUSY /d'
     control 'another id of an extension' \

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
-# What the checks of this folder share: failures are printed and counted, and
-# a check goes on after one.
+# Shared by the checks of this folder: failures are printed and counted, and the
+# check continues.
 
 failures=0
 
@@ -24,8 +24,8 @@ have() {
     command -v "$1" >/dev/null 2>&1
 }
 
-# Those of gcc and clang that are here, one a line; those missing are reported on
-# stderr.
+# Prints those of gcc and clang that are installed, one a line, and reports the
+# others on stderr.
 c_compilers() {
     local compiler
     for compiler in gcc clang; do

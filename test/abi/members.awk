@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # From a flattened header: its constants, structs and fields, one a line.
 #   const NAME | string NAME | struct NAME sized|frozen
-#   field STRUCT NAME DECLARATOR      with @ where the name stands
+#   field STRUCT NAME DECLARATOR      with @ in place of the name
 #   optional NAME                     an entry of NA_PLUGIN_OPS_OPTIONAL
-# A table whose own size stands in a field "size" is sized: it may grow at its
-# end. Any other struct is frozen. What it cannot read it refuses.
+# A table with its own size in a field "size" is sized: it may grow at its end.
+# Any other struct is frozen. Fails for a declaration that it cannot parse.
 
 function refuse(what)
 {
@@ -57,7 +57,7 @@ function add(text,    name, rest, at, inside, i, c)
         substr(text, at + length(name))
 }
 
-# Functions are of no interest here.
+# Functions are skipped.
 depth > 0 || (current == "" && /\) \{$/) {
     depth += gsub(/\{/, "{") - gsub(/\}/, "}")
     next

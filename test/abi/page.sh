@@ -36,8 +36,8 @@ check_rules() {
     done <"$tmp/cited"
 }
 
-# Words of the page that begin as the header's names, and those in italics with
-# an underscore, which are entries and members.
+# Words of the page with a prefix of the header's names, and those in italics
+# with an underscore, which are entries and members.
 check_names() {
     {
         grep -o 'NA_PLUGIN_[A-Z_0-9]*[A-Z0-9]' "$page"

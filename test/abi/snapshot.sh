@@ -9,12 +9,12 @@
 #   string NAME TEXT
 #   optional ENTRY                               of NA_PLUGIN_OPS_OPTIONAL
 #   struct NAME sized|frozen SIZE ALIGNMENT
-#   field STRUCT NAME OFFSET SIZE DECLARATOR     @ stands for the name
+#   field STRUCT NAME OFFSET SIZE DECLARATOR     @ in place of the name
 #
-# Numbers are those of a machine with 64-bit pointers; with a compiler of another
-# one (gcc -m32), of that, and without constants and strings, which are the same.
-# It needs no library. CC: the compiler of the first form, gcc if not set. Exit
-# status 0, or 1 with the reason on standard error.
+# The first form uses the compiler CC (default: gcc) for 64-bit pointers. The
+# second one, for another architecture (gcc -m32), leaves out constants and
+# strings, which are the same, and needs no library. Exit status 0, or 1 with the
+# reason on standard error.
 set -eu -o pipefail
 
 here=$(dirname "$0")
@@ -28,7 +28,7 @@ awk -f "$here/flatten.awk" "$header" >"$tmp/flat"
 awk -f "$here/members.awk" "$tmp/flat" >"$tmp/members"
 cp "$header" "$tmp/na_plugin.h"
 
-# Numbers pass through assembly, which is not run.
+# Takes the numbers from the assembly output, which is not run.
 if [ $# -gt 0 ]; then
     awk 'BEGIN {
             print "#include \"na_plugin.h\""

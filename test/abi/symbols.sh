@@ -7,10 +7,10 @@
 #   symbols.sh --core FILE [--text-limit N]    libtalaria.so: the interface and
 #                                              nothing else; libc and libjansson
 #                                              only; at most N bytes of text
-#   symbols.sh --self-test                     builds objects that have to be
+#   symbols.sh --self-test                     builds objects that must be
 #                                              refused, each for its own reason
 #
-# A sanitizer's or gcov's symbols and libraries are overlooked. Exit status 0,
+# Symbols and libraries of sanitizers and gcov are ignored. Exit status 0,
 # or 1 with what failed.
 set -u
 
@@ -90,8 +90,8 @@ build() {
         fail "$name: cannot be built"
 }
 
-# refuses WANTED FUNCTION [ARGUMENT...]: the check must complain of it; with
-# WANTED "ok", of nothing
+# refuses WANTED FUNCTION [ARGUMENT...]: the check must fail with WANTED in its
+# output; with WANTED "ok", pass
 refuses() {
     local wanted=$1
     shift
@@ -99,7 +99,7 @@ refuses() {
     if [ "$wanted" = ok ]; then
         grep '^FAIL' "$tmp/complaints" && fail "refused: $*"
     elif ! grep -q "^FAIL: .*$wanted" "$tmp/complaints"; then
-        fail "$*: not refused for '$wanted'; it says:"
+        fail "$*: not refused for '$wanted', but:"
         cat "$tmp/complaints"
     fi
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A backtrace gets through each function of an object, from wherever in it:
+# Each function of an object can be unwound from every instruction:
 #
 #   unwind.sh OBJECT...          each function has a line in .eh_frame
-#   unwind.sh --self-test CC...    finds one that has none
+#   unwind.sh --self-test CC...    finds a function without one
 #
 # Exit status 0, or 1 with the functions that have none.
 set -u
@@ -12,8 +12,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/lib.sh"
 export LC_ALL=C
 
-# The functions of an object that compilers made: no start-up code, whose size
-# is 0 or which comes with the compiler.
+# The compiled functions of an object, without start-up code: its size is 0, or it
+# is part of the compiler.
 functions() {
     readelf -sW "$1" | awk '
         $4 == "FUNC" && $3 > 0 && $7 != "UND" &&
@@ -22,8 +22,8 @@ functions() {
         }' | sort -u
 }
 
-# The first address of each part that can be unwound; what stands in
-# .debug_frame is there for debuggers alone.
+# The first address of each part that can be unwound. .debug_frame does not
+# count: only debuggers read it.
 covered() {
     readelf --debug-dump=frames "$1" 2>/dev/null |
         sed -n '/^Contents of the .eh_frame /,/^Contents of the .debug_frame /s/.* FDE .*pc=\([0-9a-f]*\)\.\..*/\1/p' |
@@ -48,7 +48,7 @@ self_test() {
     "$@" -shared -fPIC -O2 -g -fno-asynchronous-unwind-tables -fno-exceptions \
         "$tmp/f.c" -o "$tmp/bad.so" || fail 'the compiler'
     (check "$tmp/good.so" && [ "$failures" -eq 0 ]) ||
-        fail 'complains of what is right'
+        fail 'reports a correct object'
     (check "$tmp/bad.so" >"$tmp/output" && [ "$failures" -gt 0 ]) ||
         fail 'misses a function without a line'
 }

@@ -28,12 +28,12 @@ collected() {
     awk '/Collected *:/ { print $NF }' <<<"$output"
 }
 
-# own COUNT PROFILE: those of Talaria's objects; all of them stay in PROFILE.
+# own COUNT PROFILE: prints those of Talaria's objects. PROFILE keeps all.
 own() {
-    local said
-    if ! said=$(valgrind --tool=callgrind --callgrind-out-file="$2" \
+    local output
+    if ! output=$(valgrind --tool=callgrind --callgrind-out-file="$2" \
         "$loop" "$info" "$1" 2>&1 >/dev/null); then
-        printf '%s\n' "$said" "$loop failed under valgrind" >&2
+        printf '%s\n' "$output" "$loop failed under valgrind" >&2
         return 1
     fi
     awk -v ours="$ours" -f "$(dirname "$0")/share.awk" "$2"
@@ -48,7 +48,7 @@ allocated() {
 
 check() {
     echo "$1: $2, at most $3"
-    # Also fails when what is compared is no number.
+    # Also fails if one of them is not a number.
     if ! [ "$2" -le "$3" ]; then
         echo "  too many"
         failed=1
@@ -81,7 +81,7 @@ for mode in '' single self; do
         "$(bound allocations)"
     [ -n "$mode" ] || plain=$(((b - a) / (long - short)))
 done
-# Published, and nobody looks.
+# Published, without a reader.
 export TALARIA_PUBLISH=1
 a=$(collected $short) && b=$(collected $long) || exit 1
 check 'instructions that publishing adds' $(((b - a) / (long - short) - plain)) \

@@ -1,6 +1,6 @@
 # The instructions in a callgrind profile that objects whose path matches OURS
-# executed themselves: awk -v ours=OURS -f share.awk PROFILE. An object's name
-# stands at its first use; the line after calls= is the cost of what is called.
+# executed themselves: awk -v ours=OURS -f share.awk PROFILE. An object is named at
+# its first use; the line after calls= is the cost of the callee.
 /^c?ob=/ {
     called = /^cob=/
     sub(/^c?ob=/, "")

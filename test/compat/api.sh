@@ -8,7 +8,7 @@
 #                                          nothing else; an object
 #                                          below TESTS refers to each; a comment
 #                                          precedes each declaration
-#   api.sh --self-test                     each of these refuses what it should
+#   api.sh --self-test                     each of these checks detects a fault
 #
 # Exit status 0, or 1 with what failed.
 set -u
@@ -49,8 +49,8 @@ check_declared() {
     compare 'declared' "$1" "$tmp/declared"
 }
 
-# What tests call or hand on, by the objects that they are made of. The list
-# itself refers to everything, and headers are tried on their own.
+# The functions that tests refer to, from their object files. Not those of compat,
+# which refer to all.
 check_called() {
     local name
     find "$2" -name '*.o' ! -path '*/compat/*' -exec nm -u {} + 2>/dev/null |
@@ -60,21 +60,21 @@ check_called() {
     done
 }
 
-# A group of functions may share a comment, which no empty line ends.
+# Functions may share a comment: it holds up to the next empty line.
 check_documented() {
     awk '
-        /^[ \t]*$/ { told = 0; next }
-        /^(NA|HG)_PUBLIC / { if (!told) print FILENAME ":" FNR ": " $0 }
-        /\*\/[ \t]*$/ { told = 1 }
-        /^#/ { told = 0 }
-    ' "$@" >"$tmp/untold"
+        /^[ \t]*$/ { documented = 0; next }
+        /^(NA|HG)_PUBLIC / { if (!documented) print FILENAME ":" FNR ": " $0 }
+        /\*\/[ \t]*$/ { documented = 1 }
+        /^#/ { documented = 0 }
+    ' "$@" >"$tmp/bare"
     while read -r line; do
         fail "no comment before $line"
-    done <"$tmp/untold"
+    done <"$tmp/bare"
 }
 
-# refuses WANTED FUNCTION [ARGUMENT...]: it must complain of WANTED; with
-# WANTED "ok", of nothing
+# refuses WANTED FUNCTION [ARGUMENT...]: it must fail with WANTED in its output;
+# with WANTED "ok", succeed
 refuses() {
     local wanted=$1
     shift
@@ -82,7 +82,7 @@ refuses() {
     if [ "$wanted" = ok ]; then
         grep '^FAIL' "$tmp/complaints" && fail "refused: $*"
     elif ! grep -q "^FAIL: .*$wanted" "$tmp/complaints"; then
-        fail "$*: not refused for '$wanted'; it says:"
+        fail "$*: not refused for '$wanted', but:"
         cat "$tmp/complaints"
     fi
 }

@@ -7,13 +7,13 @@
 #
 # Installs BUILD_DIR below a folder of its own. The two transports are na+sm and
 # OTHER, an info string whose plugin is in OTHER_DIR. There is a store on each, a
-# bridge between them; clients of either write to the other's store and read
-# again. Exit status 0, or 1 with what failed.
+# bridge between them; clients of each write to the other's store and read
+# back. Exit status 0, or 1 with what failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=stage.sh disable=SC1091
 . "$here/stage.sh"
-patience=60 # seconds for whatever should end by itself
+patience=60 # seconds for what should end by itself
 
 if [ $# -ne 5 ] || [ ! -d "$3/subprojects/bridge" ]; then
     echo 'usage: bridge.sh MESON BUILD_DIR SOURCE_ROOT OTHER_DIR OTHER' >&2
@@ -42,7 +42,7 @@ fail() {
 }
 
 stage "$meson" "$build" "$tmp/stage" || fail 'meson install'
-# na+sm is found beside the library, the other where it is.
+# na+sm is found beside the library, the other one by the variable.
 export TALARIA_PLUGIN_PATH=$other_dir
 {
     "$meson" setup "$tmp/build" "$source_root/subprojects/bridge" &&
@@ -100,7 +100,7 @@ for file in empty small large; do
         2>"$tmp/client.output" || fail "writing $file from $other"
     client na+sm "$bridge_sm" write "to-other-$file" "$tmp/$file" \
         2>"$tmp/client.output" || fail "writing $file from na+sm"
-    # over the bridge again, and where it should have arrived
+    # over the bridge, and at the store itself
     while read -r info address name; do
         client "$info" "$address" read "$name" "$tmp/back" \
             2>"$tmp/client.output" || fail "reading $name over $address"
@@ -132,7 +132,7 @@ for worker in "${workers[@]}"; do
     wait "$worker" || fail 'one of several clients at once'
 done
 
-# What fails over there is heard over here.
+# Errors of the far side return to the client.
 client na+sm "$bridge_sm" read nothing "$tmp/back" 2>"$tmp/client.output" &&
     fail 'a block that does not exist can be read'
 grep -q 'nothing: .*NOENTRY' "$tmp/client.output" || fail 'not NOENTRY'
@@ -155,14 +155,14 @@ wait "$store_sm_pid" 2>/dev/null
 client "$other" "$bridge_other" read to-sm-small "$tmp/back" \
     2>"$tmp/client.output" && fail 'a dead store answers'
 grep -Eq 'to-sm-small: .*(HOSTUNREACH|IO_ERROR)' "$tmp/client.output" ||
-    fail 'no word that the store is dead'
+    fail 'no message that the store is dead'
 client na+sm "$bridge_sm" read to-other-small "$tmp/back" \
     2>"$tmp/client.output" || fail 'the other direction, after that'
 
 for pid in "$bridge_pid" "$store_other_pid"; do
     kill -TERM "$pid"
     timeout "$patience" tail --pid="$pid" -f /dev/null ||
-        fail 'the end does not come'
+        fail 'it does not end'
     wait "$pid" || fail "exit status $?"
 done
 echo 'bridge.sh: ok'

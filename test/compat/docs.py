@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the documents lead to and name is there:
+"""The links and names in the documents are valid:
 
   docs.py SOURCE_ROOT [BUILD_DIR]   checks every page of the tree
-  docs.py --self-test SOURCE_ROOT   spoils copies, each of which is to be refused
+  docs.py --self-test SOURCE_ROOT   alters copies, each of which must be refused
 
-Links and their headings; what a newcomer looks for, at most two clicks from
-README.md; files, cases of tests, scripts, subcommands and options of the build
-that stand in backticks or in blocks of commands; and, with a build, the names of
-tests and suites. Exit status 0, or 1 with what failed.
+Links and their headings; the headings that a newcomer needs, at most two clicks
+from README.md; files, cases of tests, scripts, subcommands and options of the
+build in backticks or in blocks of commands; and, with a build, the names of tests
+and suites. Exit status 0, or 1 with what failed.
 """
 
 import fnmatch
@@ -25,11 +25,11 @@ WANTED = {'Build': 'CONTRIBUTING.md', 'Run one case': 'CONTRIBUTING.md',
           'Write a plugin': 'CONTRIBUTING.md',
           'Report a vulnerability': 'SECURITY.md'}
 CLICKS = 2
-# What was true when it was written, and what only a build has.
+# Pages whose names may not exist any more.
 PAST = {'CHANGELOG.md'}
-# Its table of headers that are not there has a test of its own.
+# migration.sh checks its table of missing headers.
 MISSING = {'docs/migration.md'}
-# Pages whose code in quotation marks is parts of log lines.
+# Pages in which code in quotation marks is part of a log line.
 QUOTING = {'docs/troubleshooting.md'}
 BUILTIN = {'werror', 'b_sanitize', 'b_coverage', 'b_lundef', 'c_args',
            'optimization', 'buildtype', 'prefix', 'libdir'}
@@ -112,7 +112,7 @@ class Check:
         return cases
 
     def exists(self, page, path):
-        """Whether a name stands for something; None: it is no path of ours."""
+        """Whether a path exists; None: it is not one of the source tree."""
         bases = BASES + (os.path.dirname(page),)
         first = path.split('/')[0]
         ours = [base for base in bases
@@ -167,7 +167,7 @@ class Check:
             self.fail(page, f'there is no case {name}')
 
     def own_options(self, page):
-        """Those of the project of its own that a page lies in."""
+        """Those of the subproject that contains a page."""
         there = os.path.join(os.path.dirname(page), 'meson_options.txt')
         if not os.path.exists(os.path.join(self.root, there)):
             return set()
@@ -234,7 +234,7 @@ class Check:
         self.check_meson_test(page, line)
 
     def check_page(self, page):
-        """Returns the pages that it leads to."""
+        """Returns the pages that it links to."""
         plain, commands = blocks_of(read(self.root, page))
         links = re.findall(r'\]\(([^)\s]+)\)', plain)
         if page not in PAST:
@@ -293,9 +293,9 @@ def self_test(root):
             path = os.path.join(copy, page)
             with open(path, 'w', encoding='utf-8') as file:
                 file.write(text.replace(old, new))
-            said = Check(copy, None, sound).check()
-            if not any(complaint in line for line in said):
-                print(f'FAIL: {page} with {new!r} passes: {said}')
+            failures = Check(copy, None, sound).check()
+            if not any(complaint in line for line in failures):
+                print(f'FAIL: {page} with {new!r} passes: {failures}')
                 failed += 1
             with open(path, 'w', encoding='utf-8') as file:
                 file.write(text)

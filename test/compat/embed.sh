@@ -7,14 +7,14 @@
 #
 # Installs BUILD_DIR below a folder of its own. Over na+sm and over OTHER, an info
 # string whose plugin is in OTHER_DIR: calls are answered while the loop also
-# serves TCP; the idle server has one thread and takes no processor time; SIGTERM
-# ends it after it has answered what it had accepted. Exit status 0, 1 with what
+# serves TCP; the idle server has one thread and takes no processor time; after
+# SIGTERM it answers the accepted requests and ends. Exit status 0, 1 with what
 # failed, or 77 without libuv.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=stage.sh disable=SC1091
 . "$here/stage.sh"
-patience=60 # seconds for whatever should end by itself
+patience=60 # seconds for what should end by itself
 
 if [ $# -ne 6 ] || [ ! -d "$4/subprojects/embed-$1" ]; then
     echo 'usage: embed.sh libuv|asyncio MESON BUILD_DIR SOURCE_ROOT OTHER_DIR' \
@@ -48,7 +48,7 @@ fail() {
 }
 
 stage "$meson" "$build" "$tmp/stage" || fail 'meson install'
-# na+sm is found beside the library, the other where it is.
+# na+sm is found beside the library, the other one by the variable.
 export TALARIA_PLUGIN_PATH=$other_dir
 if [ "$loop" = libuv ]; then
     {

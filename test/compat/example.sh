@@ -4,8 +4,8 @@
 #
 #   example.sh INCLUDE_DIR LIBRARY CC...
 #
-# Its three pieces, what both sides see, the target's and the origin's, make one
-# program, whose process calls itself. Exit status 0, or 1 with what failed.
+# Its three pieces (common, target, origin) become one program, whose process calls
+# itself. Exit status 0, or 1 with what failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=../abi/lib.sh disable=SC1091

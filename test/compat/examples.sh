@@ -12,7 +12,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../abi/lib.sh"
 # shellcheck source=stage.sh disable=SC1091
 . "$here/stage.sh"
-patience=60 # seconds for whatever should end by itself
+patience=60 # seconds for what should end by itself
 
 if [ $# -ne 5 ] || [ ! -d "$3/examples" ]; then
     fail 'usage: examples.sh MESON BUILD_DIR SOURCE_ROOT OTHER_DIR OTHER'
@@ -29,7 +29,7 @@ clean_up() {
     rm -rf "$tmp"
 }
 trap clean_up EXIT
-# In case of a failure there is no point in going on.
+# A failure ends the script.
 stop() {
     fail "$@"
     tail -n 40 "$tmp"/*.log 2>/dev/null
@@ -43,7 +43,7 @@ make -C "$tmp/built" CFLAGS='-O1 -Wall -Wextra -Werror' >"$tmp/make.log" 2>&1 ||
     stop 'make'
 cd "$tmp/built" || exit 1
 
-# begin NAME COMMAND...: in the background, with its lines in NAME.out. It reads
+# begin NAME COMMAND...: in the background, its output in NAME.out. It reads
 # from the descriptor $in.
 begin() {
     local name=$1

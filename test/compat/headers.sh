@@ -6,8 +6,8 @@
 #
 #   headers.sh INCLUDE_DIR [EXTRA_INCLUDE_DIR...]
 #
-# CC and CXX: lists of compilers to use; one that isn't installed is left out
-# and named. Exit status 0, or 1 when anything failed.
+# CC and CXX: lists of compilers to use; one that isn't installed is reported
+# and left out. Exit status 0, or 1 when anything failed.
 
 c_compilers=${CC:-gcc clang}
 cxx_compilers=${CXX:-g++ clang++}
@@ -32,8 +32,8 @@ tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 messages=$tmp/messages
 
-# Whether Boost is there is asked of its headers alone, so that a folder with one
-# stands for it.
+# The check for Boost looks for its header only, so a folder with a copy of that
+# simulates Boost.
 mkdir -p "$tmp/boost/boost"
 echo '#define BOOST_PP_CAT(a, b) a##b' >"$tmp/boost/boost/preprocessor.hpp"
 cat >"$tmp/boost.c" <<'END'
@@ -52,7 +52,8 @@ END
 compiled=0
 failed=0
 
-# compile WHAT COMPILER OPTION...: reads the source on stdin where it says so.
+# compile WHAT COMPILER OPTION...: reads the source from stdin if "-" is among
+# the options.
 compile()
 {
     what=$1
@@ -65,7 +66,7 @@ compile()
     fi
 }
 
-# must_fail WHAT TEXT COMPILER OPTION...: the reason has to be in the messages.
+# must_fail WHAT TEXT COMPILER OPTION...: TEXT must be in the messages.
 must_fail()
 {
     what=$1

@@ -4,12 +4,12 @@
 #
 #   installed.sh MESON SOURCE_ROOT
 #
-# Builds the source for a prefix of its own, installs it there, looks at what is
-# there, and builds with pkg-config: programs in C and C++, on the shared and on
-# the static library, one by CMake, and a plugin. Then it installs what programs
-# look for under the name mercury, and builds them by that. None gets a variable
-# to find plugins by. CC and CXX: lists of compilers, of which those are used that are
-# installed. Exit status 0, or 1 with what failed.
+# Builds the source for a prefix of its own, installs it there, checks the
+# installed files, and builds with pkg-config: programs in C and C++, on the shared
+# and on the static library, one by CMake, and a plugin. Then it installs the names
+# of Mercury, and builds programs that use these. No variable leads to the plugins.
+# CC and CXX: lists of compilers, of which the installed ones are used. Exit status
+# 0, or 1 with what failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=../abi/lib.sh disable=SC1091
@@ -32,7 +32,7 @@ tmp=$(realpath "$(mktemp -d)") || exit 1
 trap 'rm -rf "$tmp"' EXIT
 prefix=$tmp/prefix
 
-# quiet WHAT COMMAND...: what it says is shown if it fails.
+# quiet WHAT COMMAND...: its output is shown if it fails.
 quiet() {
     local what=$1
     shift
@@ -47,7 +47,7 @@ expect() {
     [ "$2" = "$3" ] || fail "$1: '$3', not '$2'"
 }
 
-# The installed tool; the variable stands for an ldconfig.
+# The installed tool; the variable replaces a run of ldconfig.
 talaria() {
     LD_LIBRARY_PATH=$libdir timeout "$patience" "$prefix/bin/talaria" "$@"
 }
@@ -61,7 +61,7 @@ compilers() {
     done
 }
 
-# run_program SOURCE PROGRAM: it finds its plugin there
+# run_program SOURCE PROGRAM: it finds its plugin in SOURCE
 run_program() {
     local source
     if ! source=$(timeout "$patience" "$2" 2>"$tmp/output" </dev/null); then
@@ -182,8 +182,8 @@ build_carrier() {
     run_program registered "$tmp/carrier-static-$1"
 }
 
-# check_plugins_d COMPILER: a manifest of the administrator's, of a plugin that
-# stands anywhere, is found by the programs on either library.
+# check_plugins_d COMPILER: programs on both libraries find a manifest of the
+# administrator, of a plugin in any folder.
 check_plugins_d() {
     local manifests json
     manifests=$(pkg-config --variable=manifestdir talaria-plugin)
@@ -242,7 +242,7 @@ check_mercury() {
     done
 }
 
-# run_util PROGRAM: it prints nothing, and finds no plugin, nor wants one.
+# run_util PROGRAM: it prints nothing, and needs no plugin.
 run_util() {
     quiet "$1" env LD_LIBRARY_PATH="$libdir" timeout "$patience" "$1"
 }
@@ -292,7 +292,7 @@ check_hg_info() {
 }
 
 # cmake_project FOLDER LANGUAGE PREFIX: find_package(mercury), its targets, in a
-# prefix that CMake is told of as it would know of the real one.
+# prefix that CMake searches.
 cmake_project() {
     local dir=$tmp/$1 util=$here/use_util.c
     [ "$2" = C ] || util=$here/use_util.cc
@@ -333,8 +333,8 @@ END
     run_util "$dir/build/scoped"
 }
 
-# A plugin that stands in no tree of ours, by its author's Makefile. What it links
-# of libtalaria-plugin.a is not exported again, with and without the linker's help.
+# A plugin outside of our tree, by its author's Makefile. It does not export symbols
+# of libtalaria-plugin.a, with and without --exclude-libs.
 # shellcheck disable=SC2046,SC2086
 build_plugin() {
     local object=$plugins/libna_probe.so listed exclude
@@ -360,7 +360,7 @@ build_plugin() {
     rm -f "$object" "$plugins/probe.json"
 }
 
-# Meson's own choice for such a prefix on some Debians, where CMake does not look.
+# Meson's default for such a prefix on some Debians, which CMake does not search.
 quiet 'meson setup' "$meson" setup "$tmp/build" "$source_root" \
     --prefix "$prefix" --libdir lib64 --buildtype debug -Dtests=false \
     -Dofi=disabled -Ducx=disabled || finish installed.sh
@@ -410,7 +410,7 @@ if have cmake; then
     cmake_project mercury-cxx CXX "$prefix"
 fi
 
-# An installation that is moved takes its plugins along.
+# A moved installation finds its plugins.
 mv "$prefix" "$tmp/moved"
 for compiler in "${c_compilers[@]}"; do
     LD_LIBRARY_PATH=${libdir/"$prefix"/"$tmp/moved"} \

@@ -3,12 +3,12 @@
 """The man pages of section 3 are complete and correct:
 
   man3.py PAGES LIBRARY HEADERS... -- COMPILER...   checks the folder PAGES
-  man3.py --self-test the same                      spoils copies of it
+  man3.py --self-test the same                      alters copies of it
 
-Every function that the library exports has a page; a page has its sections, leads
-to pages that exist, and its synopsis declares what the headers declare: all of
-them together compile after the headers. groff and mandoc, where they are installed,
-have no warnings. Exit status 0, or 1 with what failed.
+Every exported function of the library has a page; a page has its sections and
+refers to existing pages; its synopsis agrees with the headers: all synopses
+together compile after the headers. groff and mandoc, if installed, print no
+warnings. Exit status 0, or 1 with what failed.
 """
 
 import os
@@ -50,7 +50,7 @@ def check_page(name, page, pages):
     if page.startswith('.so '):
         target = re.fullmatch(r'\.so man3/(.*)\.3\n', page)
         if not target or pages.get(target[1], '.so').startswith('.so'):
-            yield f'{name}: leads to no page: {page}'
+            yield f'{name}: refers to no page: {page}'
         return
     found = re.findall(r'^\.SH (.*)', page, re.M)
     for section in SECTIONS:
@@ -113,7 +113,7 @@ SPOILED = (
     ('HG_Forward', 'void *arg', 'int arg', 'do not compile'),
     ('HG_Forward', '.SH SYNOPSIS', '.SH USAGE', 'no section SYNOPSIS'),
     ('HG_Forward', '.BR HG_Cancel', '.BR HG_Cancle', 'refers to HG_Cancle'),
-    ('talaria_mem_free', 'alloc', 'aloc', 'leads to no page'),
+    ('talaria_mem_free', 'alloc', 'aloc', 'refers to no page'),
 )
 
 

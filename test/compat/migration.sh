@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Everything that docs/migration.md names exists, and what it lists as missing does
-# not:
+# The names in docs/migration.md exist, and those that it lists as missing do not:
 #
 #   migration.sh SOURCE_ROOT
 #   migration.sh --self-test SOURCE_ROOT   altered copies of the page are rejected
 #
 # Headers, functions, options of classes, variables of the environment, options of
-# the build, and the log's words that it quotes. Exit status 0, or 1 with
+# the build, and the log messages that it quotes. Exit status 0, or 1 with
 # what failed.
 # shellcheck disable=SC2016 # backticks are the page's
 set -u
@@ -68,7 +67,7 @@ check_missing() {
     [ "$count" -ge 10 ] || fail 'the table of what is missing is not understood'
 }
 
-# Words of C outside that table, whole or with arguments after them.
+# Names of C outside that table, with or without arguments.
 check_names() {
     local name count=0
     section 'Not provided' | column 1 | quoted >"$tmp/missing"
@@ -86,7 +85,7 @@ check_names() {
     [ "$count" -ge 15 ] || fail 'too few names were found'
 }
 
-# The fields of a struct, and no other, are in the table of that name.
+# The table of a struct lists exactly its fields.
 check_fields() {
     section 'Options of a class' | awk -v name="\`$1\`" '
         /^\| field of/ { on = index($0, name) } on && /^\|/' |
@@ -138,7 +137,7 @@ check_words() {
                 fail "the log does not contain '$piece'"
         done <<<"${words// N /$'\n'}"
     done < <(section 'On the wire' | column 2 | quoted)
-    [ "$count" -ge 6 ] || fail 'too few words of the log were found'
+    [ "$count" -ge 6 ] || fail 'too few log messages were found'
 }
 
 check() {
@@ -154,7 +153,7 @@ check() {
     check_words
 }
 
-# control WANTED SCRIPT: the page, spoiled by sed, is refused for WANTED.
+# control WANTED SCRIPT: the page, altered by sed, is refused for WANTED.
 control() {
     sed "$2" "$root/docs/migration.md" >"$tmp/page"
     ! cmp -s "$tmp/page" "$root/docs/migration.md" || fail "no change: $2"

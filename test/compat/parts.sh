@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The parts of an installation stand by themselves:
+# The parts of an installation are independent:
 #
 #   parts.sh MESON BUILD_DIR PLUGIN...
 #
 # PLUGIN: sm, ofi, ucx as built there. Each part is installed by its tag into a
 # folder of its own: runtime (the core), tools, devel, doc, plugin-PLUGIN. No file is
-# in two of them, all together are what is installed without tags, and: core and
-# tools work without a plugin; each plugin works alone, in whatever order it was
-# added; when it is removed, naming it is reported, and the others work. Exit
-# status 0, 1 with what failed, or 77 where Talaria is installed already.
+# in two of them, and all together equal an installation without tags. Core and
+# tools work without a plugin; each plugin works alone, in any order of
+# installation; when one is removed, its use fails with a message, and the others
+# work. Exit status 0, 1 with what failed, or 77 where Talaria is installed already.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=../abi/lib.sh disable=SC1091
@@ -25,7 +25,7 @@ patience=60 # seconds for a program that runs
 for variable in ${!TALARIA_@} ${!HG_@} ${!NA_@} DESTDIR LD_LIBRARY_PATH; do
     unset "$variable"
 done
-# What each plugin is asked for.
+# The info string for each plugin.
 declare -A info=([sm]=na+sm [ofi]=ofi+tcp [ucx]=ucx+tcp)
 
 tmp=$(realpath "$(mktemp -d)") || exit 1
@@ -69,18 +69,18 @@ works() {
     sed 's/^/    /' "$tmp/output"
 }
 
-# is_missing PLUGIN: and who names it is told so.
+# is_missing PLUGIN: opening it fails, with a message.
 is_missing() {
     if talaria info "${info[$1]}" >"$tmp/output" 2>&1; then
         fail "${info[$1]} is found $2"
     elif ! grep -q 'not_found\|not found' "$tmp/output"; then
-        fail "no word that ${info[$1]} is not there"
+        fail "no message that ${info[$1]} is missing"
         sed 's/^/    /' "$tmp/output"
     fi
 }
 
 install_part all
-# The core also looks where it was built for.
+# The core also searches the folder it was built for.
 for plugin; do
     installed=$(cd "$tmp/all" && find . -name "libna_$plugin.so")
     if [ -e "${installed#.}" ]; then
@@ -129,13 +129,13 @@ for plugin; do
     works "$plugin" 'beside the others'
 done
 while [ $# -gt 1 ]; do
-    gone=$1
-    remove "plugin-$gone"
+    removed=$1
+    remove "plugin-$removed"
     shift
-    is_missing "$gone" 'when it was removed'
-    works "$1" "without $gone"
+    is_missing "$removed" 'when it was removed'
+    works "$1" "without $removed"
 done
-# Their libraries and headers need none of them.
+# Libraries and headers are independent of plugins.
 remove tools
 add devel
 [ -f "$(find "$tmp/tried" -name talaria-plugin.pc)" ] || fail 'no talaria-plugin.pc'

@@ -20,7 +20,7 @@ for variable in ${!TALARIA_@} ${!HG_@} ${!NA_@} ${!PKG_CONFIG@} ${!PYTHON@} \
     unset "$variable"
 done
 
-# The distribution's, to which its NumPy belongs.
+# The distribution's Python, which has its NumPy.
 python=/usr/bin/python3
 [ -x "$python" ] || python=$(command -v python3)
 version='sys.version_info >= (3, 11)'
@@ -95,8 +95,8 @@ for info in na+sm ofi+tcp ucx+tcp; do
     fi
 done
 
-# The interpreter is not instrumented: the library comes first, and what it
-# does not give back at its end are no leaks.
+# The interpreter is not instrumented: the sanitizer's library is preloaded, and
+# leaks are not checked, since the interpreter keeps memory at its exit.
 asan=$(cc -print-file-name=libasan.so)
 if [ -f "$asan" ]; then
     package asan -Db_sanitize=address,undefined -Db_lundef=false

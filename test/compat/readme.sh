@@ -1,16 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# README.md's first programs do what it says of them, by its own commands:
+# README.md's first programs build and work as it describes, by its commands:
 #
-#   readme.sh SOURCE_ROOT            for a moment, which needs root
-#   readme.sh --here SOURCE_ROOT     on this machine, as this user, for good
+#   readme.sh SOURCE_ROOT            in a mount namespace, which needs root
+#   readme.sh --here SOURCE_ROOT     installs on this machine, as this user
 #
 # Takes each block of C whose first line is a comment that names a file, and the
-# commands of the block that tools/install stands in: installs, builds, starts the
-# server, and runs the client with its address, with no variable set. What README
-# says behind the client's command has to come out. For a moment: /usr/local and
-# /etc are laid over in a namespace of mounts. Exit status 0, 1 with what failed,
-# or 77 with a reason.
+# commands of the block with tools/install: installs, builds, starts the server,
+# and runs the client with its address, without any variable. The client must print
+# the comment after its command. In the namespace, changes to /usr/local, /etc and
+# /var/cache are discarded. Exit status 0, 1 with what failed, or 77 with a reason.
 set -u
 patience=30 # seconds
 
@@ -39,8 +38,8 @@ skip() {
 }
 
 if [ $here = false ]; then
-    [ "$(id -u)" -eq 0 ] || skip 'needs root, to install for a moment'
-    unshare --mount true 2>/dev/null || skip 'no namespaces of mounts here'
+    [ "$(id -u)" -eq 0 ] || skip 'needs root for a mount namespace'
+    unshare --mount true 2>/dev/null || skip 'no mount namespaces here'
     # shellcheck disable=SC2093
     exec unshare --mount bash "$0" --inside "$source_root"
 fi
@@ -57,7 +56,7 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# over FOLDER: what is written there is gone with this namespace.
+# over FOLDER: changes in it disappear with this namespace.
 over() {
     local name=${1//\//-}
     mkdir "$tmp/laid/$name" "$tmp/laid/$name/"{upper,work} &&
@@ -68,8 +67,8 @@ over() {
 if [ $here = --inside ]; then
     mkdir "$tmp/laid"
     { mount -t tmpfs tmpfs "$tmp/laid" && over /usr/local && over /etc &&
-        over /var/cache; } || skip 'no file systems to lay over others here'
-    # What is installed already is not what is looked at.
+        over /var/cache; } || skip 'no overlay file systems here'
+    # A previous installation must not be used.
     find /usr/local /etc/talaria -name '*talaria*' -delete 2>/dev/null
     ldconfig
 fi
@@ -93,7 +92,7 @@ done
 wanted=$(sed -n 's/^\.\/client .*# *//p' "$tmp/commands")
 [ -n "$wanted" ] || fail 'no command documents what the client prints'
 
-# By the commands as they stand, but for where the programs are.
+# The commands as they are, in the folder of the programs.
 awk '/^tools\/install/ { found = 1 } found && /^cc / { print > "'"$tmp/build-commands"'" }' \
     "$tmp/commands"
 install=$(grep -m 1 '^tools/install' "$tmp/commands") ||
@@ -121,7 +120,7 @@ cat client-output
 [ $code -eq 0 ] || { cat server-output && fail "the client: exit status $code"; }
 grep -qxF "$wanted" client-output || fail "the client doesn't print '$wanted'"
 
-# The server may go on serving, or have ended well.
+# The server may still run, or have ended with success.
 kill -TERM "$server" 2>/dev/null
 wait "$server"
 code=$?

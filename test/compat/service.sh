@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The steps of docs/service.md build, and do what the page says:
+# The steps of docs/service.md build, and work as described:
 #
 #   service.sh SOURCE_ROOT BUILD_DIR CC...
 #
@@ -11,7 +11,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=../abi/lib.sh disable=SC1091
 . "$here/../abi/lib.sh"
-patience=60 # seconds for whatever should end by itself
+patience=60 # seconds for what should end by itself
 
 if [ $# -lt 3 ] || [ ! -f "$1/docs/service.md" ]; then
     fail 'usage: service.sh SOURCE_ROOT BUILD_DIR CC...'
@@ -60,7 +60,7 @@ call() {
         >"$tmp/output" 2>&1
 }
 
-# try STEP: what holds of every step.
+# try STEP: the checks of every step.
 try() {
     local threads=()
     [ "$1" -lt 2 ] || threads=(4)
@@ -87,7 +87,7 @@ compile() {
         stop "$1 does not compile"
 }
 
-# A deadline passes: a short one, so that nobody waits for it.
+# A deadline passes; it is shortened for the test.
 try_stopped() {
     sed 's/\(define DEADLINE_MS\) [0-9]*/\1 200/' "$tmp/kv.c" >"$tmp/short.c"
     mv "$tmp/kv" "$tmp/kv.patient"

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The site of the documentation leads nowhere wrong, and needs nothing else:
+"""The site of the documentation is consistent and self-contained:
 
   site.py SITE LIBRARY   checks the pages in the folder SITE
-  site.py --self-test SITE LIBRARY   spoils copies of it
+  site.py --self-test SITE LIBRARY   alters copies of it
 
-Every link and every entry of the search leads to a page and an anchor that are
-there; style, scripts and pictures are files of the folder; anchors are unique; each
-page can be reached from index.html; every function that the library exports is in
-the reference. Exit status 0, or 1 with what failed.
+Every link and every entry of the search leads to an existing page and anchor;
+style, scripts and pictures are files of the folder; anchors are unique; each page
+can be reached from index.html; every exported function of the library is in the
+reference. Exit status 0, or 1 with what failed.
 """
 
 import functools
@@ -91,7 +91,7 @@ def check_search(index, pages):
 def check(files, names):
     pages = {name: parsed(text) for name, text in files.items()
              if name.endswith('.html')}
-    failures = [f'{name}: wants {found}' for name, text in files.items()
+    failures = [f'{name}: loads {found}' for name, text in files.items()
                 if name.endswith('.css')
                 for found in re.findall(r'@import.*|url\(.*?\)', text)]
     size = sum(map(len, files.values()))
@@ -99,7 +99,7 @@ def check(files, names):
         failures.append(f'the site has {size} bytes')
     for name, page in pages.items():
         failures += check_links(pages, name, page)
-        failures += [f'{name}: wants {resource}' for resource in page.resources
+        failures += [f'{name}: loads {resource}' for resource in page.resources
                      if resource not in files]
         failures += [f'{name}: twice the anchor {one}' for one in
                      sorted({one for one in page.ids if page.ids.count(one) > 1})]
@@ -123,12 +123,12 @@ def check(files, names):
 SPOILED = (
     ('start.html', 'href="migration.html', 'href="migrated.html', 'no migrated.html'),
     ('start.html', '#add-a-test', '#add-test', 'no anchor contributing.html#add-test'),
-    ('index.html', '"style.css"', '"https://example.org/style.css"', 'wants https'),
+    ('index.html', '"style.css"', '"https://example.org/style.css"', 'loads https'),
     ('api-mercury.h.html', 'id="HG_Forward"', 'id="HG_Backward"',
      'lacks HG_Forward'),
     ('search-index.js', '"settings.html#sm.ring_size"', '"settings.html#sm.ring"',
      'leads to settings.html#sm.ring '),
-    ('style.css', '/* Code */', '@import "other.css";', 'wants @import'),
+    ('style.css', '/* Code */', '@import "other.css";', 'loads @import'),
 )
 
 

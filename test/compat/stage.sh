@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
-# What a build installs, below another folder: for tests of what is built on it.
+# Installs a build below another folder, for tests that build on it.
 
 # stage MESON BUILD_DIR FOLDER: installs there, and lets pkg-config, the loader and
 # PATH find it. If it fails, its output is in FOLDER.output.
@@ -10,7 +10,7 @@ stage() {
         return
     rm "$3.output"
     folder=$(dirname "$(find "$3" -name talaria.pc)")
-    # Only these files are not where they say they are.
+    # Only these files contain their prefix.
     for file in "$folder"/talaria*.pc; do
         prefix=$(sed -n 's/^prefix=//p' "$file")
         sed -i "s|^prefix=.*|prefix=$3$prefix|" "$file"
@@ -19,10 +19,10 @@ stage() {
     export PATH=$3$prefix/bin:$PATH
 }
 
-# plugins_d STAGE MANIFEST OBJECT: an administrator's manifest of an object that
-# stands elsewhere. Leaves in $within the path of a command, which runs another
-# one where the staged folder of manifests is the one that the core knows, in a
-# mount namespace; fails where these are not permitted.
+# plugins_d STAGE MANIFEST OBJECT: adds an administrator's manifest of an object in
+# another folder. Sets within to a command that runs its arguments in a mount
+# namespace, with the staged folder of manifests at the core's path; fails where
+# these are not permitted.
 plugins_d() {
     local there real
     there=$(pkg-config --variable=manifestdir talaria-plugin)

@@ -5,8 +5,8 @@
 #   subproject.sh MESON SOURCE_ROOT
 #
 # The project finds it as the dependency talaria. Its program runs from the
-# build directory, where it finds the plugin na+sm; no test is added, nor a
-# warning that is an error with it. Exit status 0, or 1 with what failed.
+# build directory, where it finds the plugin na+sm; the project gets no tests, and
+# no warnings that are errors. Exit status 0, or 1 with what failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=../abi/lib.sh disable=SC1091
@@ -47,14 +47,14 @@ exe = executable('user', 'use_installed.c', dependencies: talaria)
 test('user', exe)
 END
 
-# A compiler with more warnings than ours: in another project's build
-# that is a warning, and no error.
+# A compiler with more warnings than ours: they are not errors in another
+# project's build.
 quiet 'meson setup' "$meson" setup -Doptimization=0 "$tmp/build" "$tmp/project" \
     -Dtalaria:ofi=disabled -Dtalaria:ucx=disabled -Dtalaria:tools=disabled \
     -Dc_args=-Wpadded
 quiet 'ninja' ninja -C "$tmp/build"
 grep -q 'warning: .*\[-Wpadded\]' "$tmp/output" ||
-    fail 'the compiler warns of nothing, so that this shows nothing'
+    fail 'the compiler prints no warning, so nothing is tested'
 tests=$("$meson" test -C "$tmp/build" --no-rebuild --list 2>/dev/null)
 case $tests in
 user | user:user) ;; # Meson 1.12 names the project before it

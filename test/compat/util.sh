@@ -4,10 +4,10 @@
 #
 #   util.sh INCLUDE_DIR UTIL_DIR LIBTALARIA LIBTALARIA_UTIL
 #
-# Each header compiles by itself, without a warning, in C and C++; a program that
-# uses every function does so too, and does what it should; the library exports
-# what the headers declare, and needs nothing but the C library. CC and CXX: lists
-# of compilers, of which those are used that are installed. Exit status 0, or 1
+# Each header compiles by itself, without a warning, in C and C++; so does a program
+# that uses every function, and it works; the library exports what the headers
+# declare, and needs only the C library. CC and CXX: lists of compilers, of which
+# the installed ones are used. Exit status 0, or 1
 # with what failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -34,7 +34,7 @@ quiet() {
     return 1
 }
 
-# try LANGUAGE SOURCE MODE... -- COMPILER...: the program is run once a compiler.
+# try LANGUAGE SOURCE MODE... -- COMPILER...: the program is run once per compiler.
 # shellcheck disable=SC2086
 try() {
     local language=$1 source=$2 compiler mode header found=0
@@ -76,7 +76,7 @@ check_exported() {
         grep -vE "$instrument" | sort >"$tmp/exported"
     [ "$(wc -l <"$tmp/declared")" -ge 40 ] || fail 'too few declarations'
     for name in $(comm -3 "$tmp/declared" "$tmp/exported"); do
-        fail "$name is declared and not exported, or the other way round"
+        fail "$name is declared and not exported, or exported and not declared"
     done
     for name in $(LC_ALL=C readelf -d "$util" |
         sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do

@@ -6,9 +6,9 @@
 #   vendor.sh MESON BUILD_DIR SOURCE_ROOT
 #
 # Installs BUILD_DIR below a folder of its own. Builds a copy of the project
-# beside it, by Meson and by make; runs the conformance kit over it, quickly
-# unless it is soaking; uses it by TALARIA_PLUGIN_PATH, TALARIA_PLUGIN_FILES,
-# plugins.d and its own installation; between processes, and between two network namespaces,
+# beside it, by Meson and by make; runs the conformance kit over it, with --quick
+# unless in a soak; uses it by TALARIA_PLUGIN_PATH, TALARIA_PLUGIN_FILES, plugins.d
+# and its own installation, between processes, and between two network namespaces
 # where these are permitted. Exit status 0, or 1 with what failed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -22,7 +22,7 @@ if [ $# -ne 3 ] || [ ! -d "$3/subprojects/vendor-plugin" ]; then
     exit 1
 fi
 meson=$1 build=$2 source_root=$3
-patience=60 # seconds for whatever should end by itself
+patience=60 # seconds for what should end by itself
 info=tcp+stream
 for variable in ${!TALARIA_@} ${!HG_@} ${!NA_@} ${!PKG_CONFIG@} DESTDIR \
     LD_LIBRARY_PATH; do
@@ -42,7 +42,7 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# must WHAT COMMAND...: what it says is shown if it fails, and that is the end.
+# must WHAT COMMAND...: if it fails, its output is shown and the script ends.
 must() {
     local what=$1
     shift
@@ -56,7 +56,7 @@ must() {
 must 'meson install' stage "$meson" "$build" "$tmp/stage"
 plugins=$(pkg-config --variable=plugindir talaria-plugin)
 
-# Both ways of building it, of which neither knows the source tree.
+# Both ways to build it. Neither may use the source tree.
 vendor=$tmp/vendor
 cp -r "$source_root/subprojects/vendor-plugin" "$vendor"
 must 'meson setup, vendor' "$meson" setup "$vendor/build" "$vendor" -Dwerror=true
@@ -74,7 +74,7 @@ a["plugin"].pop("library_path"), b["plugin"].pop("library_path")
 sys.exit(a != b)' "$tmp/manifest.json" "$vendor/libna_tcp.json"
 done
 
-# All repetitions when the tests soak.
+# All repetitions in a soak only.
 counts=--quick
 [ "${TALARIA_TEST_SOAK-}" != 1 ] || counts=--limit=60
 must 'talaria check' talaria check $counts "$vendor/build/libna_tcp.so" stream
@@ -82,7 +82,7 @@ must 'talaria check, made' talaria check --quick --case='rma_*' \
     "$vendor/libna_tcp.so" stream
 tail -n 1 "$tmp/output"
 
-# Who serves beyond the loopback interface, or as root, wants a token.
+# A server beyond the loopback interface, or of root, requires a token.
 token=()
 if ldd "$(command -v talaria)" | grep -q libsodium; then
     (umask 077 && head -c 32 /dev/urandom >"$tmp/token")
@@ -93,7 +93,7 @@ fi
 serving=$((${#token[@]} > 0 || $(id -u) != 0))
 head -c 3000001 /dev/urandom >"$tmp/file"
 
-# start COMMAND...: a server, whose address is then in $address.
+# start COMMAND...: starts a server, sets address.
 start() {
     : >"$tmp/server.out"
     "$@" >"$tmp/server.out" 2>"$tmp/server.output" </dev/null &
@@ -115,8 +115,8 @@ stop() {
     server=
 }
 
-# use WHERE RUN HOST [FURTHER...]: RUN is a word in front of the client's
-# commands, FURTHER in front of the server's.
+# use WHERE RUN HOST [FURTHER...]: runs the client's commands by RUN, the server's
+# by FURTHER.
 # shellcheck disable=SC2086
 use() {
     local where=$1 client=$2 host=$3
@@ -159,7 +159,7 @@ if [ $serving -eq 1 ]; then
         use plugins.d "$within" 127.0.0.1 "$within"
         must 'info by plugins.d' "$within" talaria info "$info"
         grep -q 'plugins\.d/libna_tcp\.json\|build/libna_tcp\.so' "$tmp/output" ||
-            fail 'plugins.d was not what it was found by'
+            fail 'it was not found by plugins.d'
     else
         echo "left out: plugins.d, $(head -n 1 "$tmp/stage.output")"
     fi
@@ -171,8 +171,8 @@ rm "$plugins"/libna_tcp.*
 must 'make install, vendor' make -C "$vendor" install
 must 'info, made' talaria info "$info"
 
-# A server that is idle sleeps in one thread; it outlives clients that come and
-# go, and malformed ones; a call after it was killed fails.
+# An idle server sleeps in one thread; it survives many short clients and
+# malformed ones; after it is killed, a call fails.
 count() {
     find "/proc/$server/$1" -mindepth 1 -maxdepth 1 | wc -l
 }
@@ -187,7 +187,7 @@ lives() {
     local before port=${address##*:}
     before=$(count fd)
     for ((i = 0; i < 10; i++)); do
-        must 'a client that comes and goes' timeout $patience talaria ping \
+        must 'a short client' timeout $patience talaria ping \
             -c 1 "$address"
     done
     for bytes in 'GET / HTTP/1.0\r\n\r\n' \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# talaria check --launch: each case with as many launched processes as it has of
-# its own, and what becomes of a launcher that starts none.
+# talaria check --launch: each case gets the number of processes that it needs; a
+# launcher that starts none is an error.
 #
 #   launched.sh TALARIA PLUGIN
 set -u
@@ -16,13 +16,13 @@ fail() {
     failures=$((failures + 1))
 }
 
-# -n N COMMAND...: N processes, each with a number and a descriptor of its own.
+# -n N COMMAND...: starts N processes, each with its own number and descriptor.
 cat >"$tmp/launcher" <<'END'
 #!/bin/sh
 count=$2
 shift 2
 i=0
-# First: when they have ended, the launcher may be ended as well.
+# First of all: the launcher may be ended as soon as they have ended.
 echo "$count" >>"${0%/*}/counts"
 while [ $i -lt "$count" ]; do
     LAUNCHED=$i "$@" 9</dev/null &
@@ -57,8 +57,8 @@ grep -q 'unexpected_sizes' "$tmp/report" && fail 'without a launcher a case runs
 grep -q '"false" does not start 1 processes' "$tmp/report" ||
     fail 'no message about a launcher that fails'
 
-# A process of another user that connects first is turned away; it would decide
-# what the processes of a case load. Needs root to become that user.
+# A process of another user that connects first is rejected: it could choose what
+# the processes of a case load. Needs root to become that user.
 if [ "$(id -u)" -eq 0 ]; then
     cat >"$tmp/other_user" <<'END'
 import os, socket, sys
@@ -67,7 +67,7 @@ other = socket.socket(socket.AF_UNIX)
 other.settimeout(20)
 other.connect("\0" + sys.argv[1])
 try:
-    print("turned away" if other.recv(1) == b"" else "served")
+    print("rejected" if other.recv(1) == b"" else "served")
 except ConnectionResetError:
     print("turned away")
 END
@@ -81,7 +81,7 @@ END
     chmod +x "$tmp/crowded"
     check 'unexpected_sizes' "$tmp/crowded"
     [ $status -eq 0 ] || fail "beside another user: exit status $status"
-    [ "$(sort -u "$tmp/other")" = 'turned away' ] ||
+    [ "$(sort -u "$tmp/other")" = 'rejected' ] ||
         fail "a process of another user: $(sort -u "$tmp/other")"
 fi
 

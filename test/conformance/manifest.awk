@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# From the file variants to the manifest of the wire plugin: -v name=NAME says
-# what that is called here. As talaria manifest writes it.
+# Writes the manifest of the wire plugin from the file variants, in the format of
+# talaria manifest. -v name=NAME: the plugin's name.
 BEGIN {
     printf "{\n  \"format\": \"1.0\",\n  \"plugin\": {\n"
     printf "    \"name\": \"%s\",\n    \"version\": \"1.0\",\n", name

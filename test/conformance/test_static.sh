@@ -21,14 +21,14 @@ umask 022
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/talaria-static-XXXXXX") || exit 99
 trap 'rm -rf "$tmp"' EXIT
 
-# The folder of plugins is its owner's, whatever $TMPDIR is.
+# The folder of plugins has safe permissions, unlike $TMPDIR perhaps.
 objects=$tmp/objects
 mkdir "$objects"
 
 options=(-fPIC -fvisibility=hidden -D_GNU_SOURCE -I "$root/abi"
     -I "$root/plugins")
 
-# What every plugin links, compiled once.
+# Code that every plugin links, compiled once.
 mkdir "$tmp/common"
 (cd "$tmp/common" && "$CC" -c "${options[@]}" "$root"/plugins/common/*.c) ||
     fail 'plugins/common does not build'
@@ -72,8 +72,7 @@ check() {
         fail "check $*: its list of rules hides a failed case"
 }
 
-# finds FILE [CASE:RULE...]: exactly these static cases fail, each because of
-# that rule.
+# finds FILE [CASE:RULE...]: exactly these static cases fail, each by that rule.
 static='^(file|load|table|manifest)_'
 finds() {
     local file=$1 wanted found
@@ -89,8 +88,8 @@ finds() {
         [.name, .expected, .came]' "$tmp/report"
 }
 
-# says NAME TEXT: the last finding has this explanation.
-says() {
+# explains NAME TEXT: the last finding has this explanation.
+explains() {
     holds 'any(.cases[];
         .name == $name and ("\(.came)\(.reason)" | contains($text)))' \
         --arg name "$1" --arg text "$2" || {
@@ -118,7 +117,7 @@ good_objects() {
     build grown -DPROBE_GROWN -DPROBE_MINOR=7 -DPROBE_FLAGS=0x80000000U \
         '-DPROBE_SIZE=sizeof(struct grown)'
     finds "$objects/grown.so"
-    says manifest_agrees 'talaria manifest writes it'
+    explains manifest_agrees 'talaria manifest writes it'
     build stripped -Wl,-s,--hash-style=sysv
     finds "$objects/stripped.so"
     build tls "$(source_file tls '_Thread_local int kept;
@@ -169,7 +168,7 @@ symbols() {
 '"default")))
         V extern int more, most; V int more = 1; V int most = 2;')"
     finds "$objects/more.so" file_exports:2
-    says file_exports '2 more: mo'
+    explains file_exports '2 more: mo'
     build no_symbol -DPROBE_NO_SYMBOL
     finds "$objects/no_symbol.so" file_exports:2
     build depending -DPROBE_NO_SYMBOL -Wl,--no-as-needed "$objects/good.so"
@@ -180,7 +179,7 @@ symbols() {
     build lacks "$(source_file lacks "$call")"
     # The command exports that symbol, but the object must not rely on it.
     finds "$objects/lacks.so" file_undefined:2 load_resolves:2
-    says file_undefined '1 undefined: HG_Init'
+    explains file_undefined '1 undefined: HG_Init'
     build library "$(source_file library "$defined")"
     mv "$objects/library.so" "$objects/libtalaria.so.7"
     build needs -Wl,--no-as-needed "-L$objects" -l:libtalaria.so.7 \
@@ -188,12 +187,12 @@ symbols() {
     finds "$objects/needs.so" file_needs:2
     build undefined -DPROBE_UNDEFINED
     finds "$objects/undefined.so" load_resolves:2
-    says load_resolves probe_nobody_defines
+    explains load_resolves probe_nobody_defines
     # jansson is loaded because the command needs it, not because of the object.
     build borrows "$(source_file borrows 'extern void *json_object(void);
         void *f(void); void *f(void) { return json_object(); }')"
     finds "$objects/borrows.so" load_resolves:2
-    says load_resolves json_object
+    explains load_resolves json_object
 }
 
 # Memory layout.
@@ -214,7 +213,7 @@ memory() {
     else
         finds "$objects/stack.so" file_memory:13
     fi
-    says file_memory 'executable stacks'
+    explains file_memory 'executable stacks'
     build trace '-DPROBE_TRACE="PROBE_LOADED"'
     finds "$objects/trace.so" load_quiet:13
     build prints "$(source_file prints '#include <stdio.h>
@@ -235,7 +234,7 @@ threads() {
         __attribute__((constructor)) static void f(void)
         { pthread_t t; pthread_create(&t, 0, stay, 0); }')" -Wl,-z,nodelete
     finds "$objects/thread.so" load_quiet:13
-    says load_quiet '1 threads were started'
+    explains load_quiet '1 threads were started'
     "$CC" -shared -fPIC -Wl,-z,nodelete -o "$objects/libbusy.so" \
         "$(source_file busy '
         #include <fcntl.h>
@@ -295,7 +294,7 @@ table() {
         build field "-DPROBE_$what"
         finds "$objects/field.so" table_fields:12
     done
-    says table_fields 'signal 11'
+    explains table_fields 'signal 11'
 }
 
 # alters NAME FILTER: a manifest of good.so altered by jq is rejected.
@@ -328,9 +327,9 @@ manifests() {
     printf '{"format": "1.0",\n' >"$objects/with_cut.json"
     check "$objects/good.so" --manifest "$objects/with_cut.json" \
         --case 'manifest_*'
-    says manifest_agrees 'line 2'
+    explains manifest_agrees 'line 2'
     check "$objects/good.so" --manifest "$objects" --case 'manifest_*'
-    says manifest_agrees 'is no regular file'
+    explains manifest_agrees 'is no regular file'
     # Through a link in another folder: the real path counts.
     mkdir "$tmp/links"
     ln -s "$objects/good.json" "$tmp/links/good.json"
@@ -374,11 +373,11 @@ permissions() {
     trusts file
     chmod g+w "$tmp/file/good.so"
     finds "$tmp/file/good.so" file_trust:15
-    says file_trust 'its group'
+    explains file_trust 'its group'
     trusts folder
     chmod 1777 "$tmp/folder"
     finds "$tmp/folder/good.so" file_trust:15
-    says file_trust 'everyone (mode 1777)'
+    explains file_trust 'everyone (mode 1777)'
     trusts manifest
     chmod o+w "$tmp/manifest/good.json"
     finds "$tmp/manifest/good.so" file_trust:15
@@ -386,7 +385,7 @@ permissions() {
         trusts owner
         chown 4711 "$tmp/owner/good.so"
         finds "$tmp/owner/good.so" file_trust:15
-        says file_trust 'user 4711'
+        explains file_trust 'user 4711'
     fi
 }
 
@@ -395,7 +394,7 @@ permissions() {
 no_object() {
     chmod go-w "$1"
     finds "$1" file_is_object:2
-    says file_is_object "$2"
+    explains file_is_object "$2"
 }
 
 # Files that are no shared object for this machine.
@@ -425,18 +424,18 @@ no_objects() {
         head -c "$length" "$objects/good.so" >"$objects/cut.so"
         no_object "$objects/cut.so" ''
     done
-    # From here on the headers are whole.
+    # From here on the headers are complete.
     for length in 1000 4096 8192 $((size / 2)); do
         head -c "$length" "$objects/good.so" >"$objects/cut.so"
         no_object "$objects/cut.so" 'is cut off'
     done
 }
 
-# Random bytes, and a good object spoilt at 1000 places, one at a time. The
-# cases that only read the file may find anything, but never crash.
+# Random bytes, and a good object damaged at 1000 places, one at a time. The cases
+# that only read the file may report any fault, but never crash.
 spoilt() {
     build victim -DPROBE_OPEN_FAILS=1 -Wl,-s
-    python3 - "$TALARIA" "$objects" <<'END' || fail 'spoilt objects'
+    python3 - "$TALARIA" "$objects" <<'END' || fail 'damaged objects'
 import concurrent.futures, json, os, random, struct, subprocess, sys
 
 talaria, folder = sys.argv[1:]
@@ -450,7 +449,7 @@ full = [at for at in range(0, len(good) - 8, 8) if any(good[at:at + 8])]
 def spoil():
     data = bytearray(good)
     kind = dice.randrange(4)
-    # The headers lie at the front.
+    # The headers are at the front.
     place = dice.choice(full if dice.randrange(2) else full[:60])
     place += dice.randrange(8)
     if kind == 0:
@@ -494,8 +493,8 @@ data += [spoil() for _ in range(1000)]
 with concurrent.futures.ThreadPoolExecutor(2) as pool:
     results = list(pool.map(look, range(len(data)), data))
 refused = sum(refused for _, refused in results)
-print(f'{len(data)} spoilt objects, {refused} of them refused')
-# Not so if nothing was spoilt, or nothing was looked at.
+print(f'{len(data)} damaged objects, {refused} of them refused')
+# Fails if nothing was damaged, or nothing was read.
 sys.exit(not all(fine for fine, _ in results) or not 100 < refused < 950)
 END
 }

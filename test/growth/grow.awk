@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Pretends a next minor: na_plugin.h with a further member at the end of each
-# table that has a size. Fails unless it has found all of them.
+# Simulates the next minor version: na_plugin.h with a new member at the end of each
+# sized table. Fails unless it has found all of them.
 function grow(name) {
     if (name ~ /^na_plugin(_host|_open_info|_opened|_device|_setting|_mem_info)?$/)
         print "    uint64_t grown;"

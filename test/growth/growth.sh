@@ -5,8 +5,8 @@
 #
 #   growth.sh TALARIA CORE PLUGIN_DIR INFO ABI
 #
-# CORE: the libtalaria.so that TALARIA is to run with; ABI: what the plugin in
-# PLUGIN_DIR is built on. Exit status 0, or 1 with what failed.
+# CORE: the libtalaria.so that TALARIA must load; ABI: the version that the plugin
+# in PLUGIN_DIR is built on. Exit status 0, or 1 with what failed.
 set -u
 command -v jq >/dev/null || { echo 'skipped: no jq to read JSON with'; exit 77; }
 talaria=$1 core=$(realpath "$2") info=$4 abi=$5
@@ -20,10 +20,10 @@ fail() {
 
 used=$(ldd "$talaria" | sed -n 's/^[[:space:]]*\(\/[^ ]*libtalaria[^ ]*\) .*/\1/p')
 [ "$used" = "$core" ] ||
-    fail "the core that is used is ${used:-none}, not $core"
+    fail "the loaded core is ${used:-none}, not $core"
 
 minor=$(jq -r '.plugin.abi | "\(.major).\(.minor)"' "$3"/libna_*.json | sort -u)
-[ "$minor" = "$abi" ] || fail "the plugin is of ABI ${minor:-none}, not $abi"
+[ "$minor" = "$abi" ] || fail "the plugin has ABI ${minor:-none}, not $abi"
 
 # move WHAT LEVEL SIZES
 move() {

@@ -7,7 +7,7 @@
     case     a pattern for TALARIA_TEST_CASE, if a part of a test is enough
     build    gcc, asan (also undefined behaviour) or tsan; default: gcc
     expect   caught (default) or survives
-    why      of one that survives: why nothing can notice it, or not here
+    why      of one that survives: why no test can detect it, or not on this machine
     times    how often the test may pass before the mutant counts as surviving,
              where chance decides; default: 1
 """
@@ -23,7 +23,7 @@ KEYS = {'what', 'test', 'case', 'build', 'expect', 'why', 'times'}
 
 
 class BadHead(Exception):
-    """The head of a mutant is not as it should be."""
+    """The head of a mutant is invalid."""
 
 
 class DoesNotApply(Exception):
@@ -45,7 +45,7 @@ class Hunk:
             self.new.append(rest)
 
     def apply(self, lines):
-        """Where the old lines are, next to where they were."""
+        """Replaces the old lines at their place nearest to the line number."""
         places = [at for at in range(len(lines) - len(self.old) + 1)
                   if lines[at:at + len(self.old)] == self.old]
         if not places or not self.old:
@@ -104,7 +104,7 @@ class Mutant:
             raise BadHead(f'{name}: expect is caught, or survives with a why')
 
     def changed(self, root):
-        """What its files become."""
+        """Returns the changed contents of its files."""
         after = {}
         for path, hunks in self.files.items():
             try:
@@ -125,7 +125,7 @@ class Mutant:
             write(os.path.join(root, path), new)
 
     def unapply(self, root):
-        """With a new time of change: what was built of it is outdated."""
+        """Sets a new modification time, so that dependents are built again."""
         while self.before:
             path, old = self.before.popitem()
             write(os.path.join(root, path), old)

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What was found of each mutant, a line of JSON each, so that a run that was
-interrupted continues where it was.
+"""Results of the mutants, one line of JSON each, from which an interrupted run
+continues.
 
     mutant   GROUP/NAME
     patch    digest of the patch
     tree     digest of the sources without the folder of the mutants
     verdict  caught, survived; or why there is no verdict: unbuilt, unapplied,
-             control (its test does not pass, or not here, without it)
+             control (its test does not pass without it, or is not run here)
     by       each test that was run, and how it ended: passed, skipped, failed
              (a check), crashed, sanitizer, timeout
-    seconds  that it took
+    seconds  the duration
 """
 
 import hashlib
@@ -35,7 +35,7 @@ def digest_of_tree(source, names):
 
 
 class Results:
-    """The lines of a file, if there is one, that are of this tree."""
+    """The lines of the file about this tree; none without a file."""
 
     def __init__(self, path, tree):
         self.path, self.tree = path, tree
@@ -49,7 +49,7 @@ class Results:
                         self.judged[key] = found
 
     def of(self, mutant):
-        """What was found of it before, or None."""
+        """Its result in the file, or None."""
         return self.judged.get((mutant.name, mutant.digest))
 
     def add(self, mutant, verdict, by, seconds):

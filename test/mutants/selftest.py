@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether `run` judges rightly: a project of a few lines, and a mutant for each
-thing that can happen to one."""
+"""Tests `run` with a project of a few lines, and a mutant for each possible
+result."""
 
 import os
 import re
@@ -63,7 +63,7 @@ MUTANTS = [
     ('equal', 'test: sum\nexpect: survives\nwhy: addition commutes', SAME,
      r'PASS .* survives: addition commutes'),
     ('wrong', 'test: sum\nexpect: survives\nwhy: no reason', WRONG,
-     r'FAIL .* is caught: its head says that it survives'),
+     r'FAIL .* is caught: its head expects that it survives'),
     ('empty', 'test: sum', None, r'FAIL .* survives: sum passes'),
     ('clobber', 'test: sum', CLOBBER, r'FAIL .* does not compile'),
     ('endless', 'test: sum', ENDLESS,
@@ -84,7 +84,7 @@ def write(path, text):
 
 
 def patch(change):
-    """A line around it, and not where it says."""
+    """With a line of context, and a wrong line number."""
     if change is None:
         return ''
     return ('--- a/sum.c\n+++ b/sum.c\n@@ -3,3 +3,3 @@\n {\n'
@@ -171,5 +171,5 @@ def run(program):
               'what: a fault\ntets: sum\n\n')
         code, output = call(program, folder, '--check')
         expect(wrong, 'a wrong head', code == 1 and 'tets' in output, output)
-    print('judges rightly' if not wrong else 'wrong: ' + ', '.join(wrong))
+    print('self-test passed' if not wrong else 'wrong: ' + ', '.join(wrong))
     return 1 if wrong else 0

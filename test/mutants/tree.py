@@ -28,17 +28,17 @@ SANITIZERS = {
     'UBSAN_OPTIONS': 'print_stacktrace=1',
     'TSAN_OPTIONS': 'second_deadlock_stack=1:allocator_may_return_null=1',
 }
-# Of the limits of time within tests, as in test/run.
+# Multiplies time limits within tests, as in test/run.
 STRETCH = {'gcc': '4', 'asan': '12', 'tsan': '20'}
 FOREIGN = re.compile(r'(TALARIA|HG|NA|CK|MESON)_|(CC|CXX|C(XX|PP)?FLAGS|LDFLAGS'
                      r'|DESTDIR)$')
 MARK = 'MUTANT_RUN'
 marks = []  # of all copies
-# A test that takes so much longer than without the mutant hangs: a factor, and
-# seconds. Without one it has so many seconds.
+# The time limit of a test with a mutant: a factor of its duration without one, plus
+# seconds. Without a mutant the limit is PATIENCE_MOST seconds.
 PATIENCE, PATIENCE_LEAST = 4, 15
 PATIENCE_MOST = 600
-# What libcheck prints of cases: those that a check failed, and others.
+# The lines of libcheck for cases: with a failed check, and with other errors.
 CHECKED = re.compile(r'^\S+:\d+:F:', re.M)
 CRASHED = re.compile(r'^\S+:\d+:E:.*\bReceived signal', re.M)
 EXPIRED = re.compile(r'^\S+:\d+:E:.*\bTest timeout expired', re.M)
@@ -48,7 +48,7 @@ if 'MUTANTS_SELF_TEST' in os.environ:  # selftest.py
 
 
 class Broken(Exception):
-    """Nothing can be said of a mutant."""
+    """A mutant cannot be judged."""
 
     def __init__(self, text, output=''):
         super().__init__(text)
@@ -56,8 +56,8 @@ class Broken(Exception):
 
 
 def tests_of(build):
-    """What Meson knows of each test, by its name, and by suite/name, which has
-    to be said where two suites have the same one."""
+    """Meson's description of each test, by suite/name, and by name if only one
+    suite has it."""
     path = os.path.join(build, 'meson-info', 'intro-tests.json')
     found, twice = {}, set()
     with open(path, encoding='utf-8') as file:
@@ -74,7 +74,7 @@ def tests_of(build):
 
 
 def marked(mark):
-    """Processes with that in their environment."""
+    """Processes with the mark in their environment."""
     wanted = f'{MARK}={mark}'.encode()
     for entry in os.listdir('/proc'):
         if entry.isdigit():
@@ -87,7 +87,7 @@ def marked(mark):
 
 
 def end_processes(mark):
-    """What a test has left, which starts others meanwhile."""
+    """Kills the processes that a test has left, and those that they start."""
     for _ in range(9):
         pids = list(marked(mark))
         if not pids:
@@ -106,7 +106,7 @@ def end_all():
 
 
 def source_files(source):
-    """What belongs to the project: as git knows it, or all but builds."""
+    """The files of the project: those that git lists, or all but builds."""
     listed = None
     if shutil.which('git'):
         listed = subprocess.run(
@@ -194,7 +194,7 @@ class Tree:
             self.call(['env', *(compilers if shutil.which('ccache') else []),
                        'meson', 'setup', *OPTIONS[build], folder, self.path],
                       f'{build} cannot be configured')
-        else:  # of a run before, with other sources
+        else:  # from an earlier run, with other sources
             self.call(['ninja', '-C', folder, 'build.ninja'],
                       f'{build} cannot be configured anew')
         path = os.path.join(folder, 'meson-info', 'intro-targets.json')
@@ -238,7 +238,7 @@ class Tree:
                     stdin=subprocess.DEVNULL, stderr=subprocess.STDOUT,
                     start_new_session=True, pass_fds=[begins]) as process:
                 os.close(begins)
-                os.read(begun, 1)  # its end: what launches may have waited
+                os.read(begun, 1)  # end of file: the launcher may have waited
                 os.close(begun)
                 try:
                     code = process.wait(limit)
@@ -253,8 +253,8 @@ class Tree:
         if code is None:
             return 'timeout', f'did not end in {limit:.0f} s', output
         if code == 77:
-            said = [line for line in output.split('\n') if line.strip()]
-            return 'skipped', said[-1].strip() if said else '', output
+            lines = [line for line in output.split('\n') if line.strip()]
+            return 'skipped', lines[-1].strip() if lines else '', output
         if report.COMPLAINT.search(output):
             return 'sanitizer', 'a sanitizer complained', output
         if code == 0:
@@ -262,9 +262,8 @@ class Tree:
         return ended(code, output)
 
     def try_test(self, what, name):
-        """Builds and runs a test with the sources as they are. Its first time
-        is its control, without limit but that of Meson, and sets the limit of
-        later ones."""
+        """Builds and runs a test with the present sources. The first run is the
+        control, with Meson's limit only, and sets the limit of later ones."""
         _, tests, _ = self.configured(what.build)
         test = tests.get(name)
         if test is None:

@@ -1,11 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # The conformance kit over one transport: check.sh TALARIA PLUGIN TRANSPORT
-# KEY=VALUE... Those options choose cases, and hold for everyday only: a soak
-# runs all of them, in their full counts, and with more time for each: over
-# tcp;ofi_rxm a get that is refused takes 0.13 s, since it is tried again, and
-# mem_flipped has hundreds of them. That limit is stretched like those of all
-# tests. Skipped where the plugin refuses libfabric's
+# KEY=VALUE... These options select cases. A soak ignores them: it runs all cases
+# with full counts and more time for each. Over tcp;ofi_rxm a refused get takes
+# 0.13 s, since it is retried, and mem_flipped has hundreds of them. The limit is
+# multiplied like those of all tests. Skipped where the plugin refuses libfabric's
 # shm.
 set -u
 talaria=$1

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# libfabric is no part of what the plugin is linked with, is named for those who
-# make packages, and where it is missing, broken, too old or something else the
-# open says so: library.sh TALARIA PLUGIN OLD STRANGE, the last two built from
+# The plugin is not linked with libfabric, and names it in a note for packagers.
+# Where libfabric is missing, broken, too old or another library, open fails with
+# that reason: library.sh TALARIA PLUGIN OLD STRANGE, the last two built from
 # library/fabric.c.
 set -u
 talaria=$1
@@ -18,8 +18,7 @@ fail() {
     failed=1
 }
 
-# refused TEXT: with the folder's content the open fails, and logs that in
-# one line.
+# refused TEXT: with the folder's content open fails, and logs TEXT in one line.
 refused() {
     LD_LIBRARY_PATH=$folder "$talaria" info ofi+tcp >"$folder/out" 2>&1 &&
         fail "$1: it opened"
@@ -38,14 +37,14 @@ if command -v readelf >/dev/null; then
     readelf -p .note.dlopen "$plugin" | grep -q '"libfabric\.so\.1"' ||
         fail 'no note names libfabric.so.1'
 fi
-# A restriction to other providers is named.
+# The error names a restriction to other providers.
 FI_PROVIDER=shm "$talaria" info ofi+tcp >"$folder/out" 2>&1 &&
     fail 'it opens a provider that is not permitted'
 grep -q 'under FI_PROVIDER=shm; there are: shm$' "$folder/out" || {
     fail 'FI_PROVIDER is not reported'
     cat "$folder/out"
 }
-# An interface without an address is one, but of no use.
+# An interface without an address cannot be used.
 if unshare -n ip link add bare type veth peer name other 2>/dev/null; then
     unshare -n sh -c "ip link add bare type veth peer name other
         exec '$talaria' info ofi+tcp://bare" >"$folder/out" 2>&1 &&

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The quirks of providers keep to themselves:
+# The code for quirks of providers is separate:
 #
 #   quirks.sh names FOLDER
 #       no source of FOLDER outside quirks/ and provider.c names a provider, or
@@ -9,7 +9,7 @@
 #       without any one file of quirks/, and its line in quirks/table.c, the
 #       plugin still builds
 #   quirks.sh --self-test FOLDER COMPILER...
-#       both find what they are for
+#       both checks detect faults
 #
 # Exit status 0, or 1 with what failed.
 set -u
@@ -20,12 +20,12 @@ fail() {
     failed=1
 }
 
-# Files that may name a provider as well, because they are documentation.
-# This list gets shorter only.
+# Files that may name a provider as well, because they are documentation. Only
+# remove files from this list.
 allowed=''
 
-# The names of providers, of their layers and of their functions; and what is
-# made of the table's rows.
+# The names of providers, of their layers and of their functions; and names that
+# are generated from the rows of the table.
 names='\b(shm|smr|rxm|rxd|ofi_rx[md]|verbs|cxi|opx|psm[0-9]?|gni|efa|xnet)\b'
 names="$names|\b(smr|rxm|rxd|tcpx|xnet)_[a-z]"
 names="$names|\"(tcp|net|sockets|udp)[\";]|OFI_TRAIT_"
@@ -46,7 +46,7 @@ check_names() {
     done
 }
 
-# links WITHOUT COMPILER...: the objects beside each other, but for one.
+# links WITHOUT COMPILER...: links all objects but one.
 links() {
     local without=$1 object objects=()
     shift
@@ -56,8 +56,8 @@ links() {
     "$@" -shared -Wl,-z,defs -o plugin.so "${objects[@]}" -ldl -pthread
 }
 
-# The table is made anew for each; what else includes of the file does not
-# compile, what else needs of it does not link.
+# The table is compiled again for each. Other files that include the header do not
+# compile, others that call it do not link.
 check_removal() {
     local folder=$1 file name quirks=()
     shift

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
-# Two hosts in one machine: network namespaces with an end of a pair of virtual
-# interfaces each, for tests that run a server in one and a client in the other.
+# Two hosts on one machine: network namespaces, each with one end of a pair of
+# virtual interfaces, for tests with a server in one and a client in the other.
 
 # two_namespaces: creates them, and sets `here` (10.77.0.1) and `there` (10.77.0.2)
 # to their names; veth0 in both is up. Ends the test with status 77 where that is
@@ -34,7 +34,7 @@ two_namespaces() {
     done
 }
 
-# To be called at the end, also after a failure.
+# Call it at the end, also after a failure.
 remove_namespaces() {
     ip netns del "${here-}" 2>/dev/null
     ip netns del "${there-}" 2>/dev/null

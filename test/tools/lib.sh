@@ -32,8 +32,8 @@ run() {
     [ "$code" -eq "$wanted" ] || fail "$ran: exit code $code, not $wanted"
 }
 
-# About the last run: a line of stdout or stderr has the text; none has; nothing
-# was printed.
+# Of the last run: a line of stdout or stderr has the text; no line has it; it
+# printed nothing.
 out_has() { grep -qF -- "$1" "$out" || fail "$ran: no \"$1\" in its output"; }
 err_has() { grep -qF -- "$1" "$err" || fail "$ran: no \"$1\" in its errors"; }
 out_lacks() { ! grep -qF -- "$1" "$out" || fail "$ran: \"$1\" in its output"; }

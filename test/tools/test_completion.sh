@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Completion in bash: the options of each subcommand are those of its --help, and
-# what follows an option or a command is what may follow.
+# values and arguments are completed.
 #
 #   test_completion.sh SOURCE_ROOT BUILD_ROOT
 . "$(dirname "$0")/lib.sh"
@@ -70,7 +70,7 @@ gives --resume
 at copy -
 gives --help
 
-# Values: behind a blank, behind '=', and begun.
+# Values: after a blank, after '=', and incomplete ones.
 at perf lat --level ''
 gives 'bulk na rpc'
 at perf lat --level =

@@ -159,7 +159,7 @@ test_failures() {
     rm -rf "$work/mixed" "$work/got" "$exported/mixed"
 }
 
-# Links are copied as links, but for those that may lead out of the tree.
+# Links are copied as links, except those that may lead out of the tree.
 test_links() {
     local tree=$work/links name
     mkdir -p "$tree/d/e" "$work/target"
@@ -191,7 +191,7 @@ test_links() {
     copy 0 put --force "$tree" "$address"
     [ "$(readlink "$exported/links/same")" = other ] || fail "$ran: old link"
 
-    # What may lead out, also by another link that is fine in itself.
+    # Links that may lead out, also by another link that is valid itself.
     mkdir "$tree/out"
     ln -s /etc/passwd "$tree/out/absolute"
     ln -s ../../secret "$tree/out/parent"
@@ -237,8 +237,7 @@ test_sparse() {
         "$exported/holes"
 }
 
-# What is there and equal is left, what is missing is copied, and what differs
-# is refused.
+# Equal files are skipped, missing ones copied, and different ones refused.
 test_resume() {
     local count
     count=$(find "$source" -type f -printf x | wc -c)
@@ -314,8 +313,8 @@ test_stat_and_rm() {
     rm -rf "$work/kept"
 }
 
-# A full disk, and a file that may not grow: what has no room is named and
-# leaves no partial file, the rest is copied.
+# A full disk, and a limit on the file size: a file without space is reported and
+# leaves no partial file, the others are copied.
 test_full() {
     mkdir "$work/tree" "$exported/small" "$work/small"
     head -c 3000000 /dev/urandom >"$work/tree/large"
@@ -354,8 +353,8 @@ talaria_limited() {
     [ "$code" -eq 1 ] || fail "$ran: exit code $code, not 1"
 }
 
-# Missing permissions: root has them all, so both sides run as another user. Both,
-# because the transport admits the same user only.
+# Missing permissions. Root has all of them, so both sides run as another user:
+# the transport admits the same user only.
 test_denied() {
     wrapper=()
     [ "$(id -u)" -ne 0 ] ||
@@ -460,9 +459,9 @@ test_long_names() {
     )
     copy 1 put "$dir" "$address"
     err_has "name too long"
-    [ -f "$exported/long/short" ] || fail "$ran: the rest did not go on"
-    # At the limit, whatever that is, a path is too long or it isn't: requests
-    # that don't fit a message would end the connection.
+    [ -f "$exported/long/short" ] || fail "$ran: the rest was not copied"
+    # Around the limit a path is either accepted or too long: requests that don't
+    # fit into a message would end the connection.
     for i in $(seq 3600 7 4200); do
         copy 1 ls "$address" "$(printf 'x/%.0s' $(seq $((i / 2))))"
         grep -qE 'name too long|no such file' "$err" ||
@@ -557,10 +556,10 @@ test_address_file() {
     serve --address-file "$work/address"
     printf other >"$work/other" && mv "$work/other" "$work/address"
     serve_end
-    [ -e "$work/address" ] || fail "somebody else's address file was removed"
+    [ -e "$work/address" ] || fail "another server's address file was removed"
 }
 
-# The same on a system with fewer features.
+# The same on a system without some features.
 test_fallbacks() {
     rm -rf "$exported"
     mkdir "$exported"
@@ -596,7 +595,7 @@ test_long_names
 test_listing
 test_two_clients
 test_changing
-[ ! -s "$server_err" ] || fail "the server complained"
+[ ! -s "$server_err" ] || fail "the server printed errors"
 serve_end
 test_address_file
 chmod -R u+w "$exported"

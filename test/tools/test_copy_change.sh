@@ -11,7 +11,7 @@ trick=${2:?}
 tree=$work/tree
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
 
-# trick CALL NAME COUNT COMMAND: for what is started next; see copy_trick.c.
+# trick CALL NAME COUNT COMMAND: for the next program; see copy_trick.c.
 trick() {
     tricked=(env "LD_PRELOAD=$trick" "TRICK_CALL=$1" "TRICK_NAME=$2"
         "TRICK_COUNT=$3" "TRICK_DO=touch $work/was && $4")
@@ -102,13 +102,13 @@ changed while it was copied|&& mkfifo B
 changed while it was copied|&& mkdir B
 a symbolic link is in the way|&& ln -s a B
 END
-    # What was never seen is not missed, but for its name.
+    # A file that was never listed is not missed; a named one is.
     make_tree "$tree"
     trick stat b 1 "rm $b"
     put_goes_wrong "no such file or directory"
 }
 
-# Between listing, looking and opening: the second look is that of the opening.
+# Between listing, stat and open: the second stat is that of the open.
 test_get_opening() {
     local b=$exported/tree/b call
     for call in "stat b 2" "open b 1"; do
@@ -136,7 +136,7 @@ END
     all_but_b "$work/got"
 }
 
-# A folder likewise; what is in it isn't asked for.
+# The same for a folder; its files are not requested.
 test_folders() {
     make_tree "$tree"
     trick open dir 1 "rm -r $tree/dir"
@@ -172,7 +172,7 @@ while_it_is_read() {
     done
 }
 
-# The same of a small file, which is sent with the others.
+# The same for a small file, which is sent with others.
 while_small_is_read() {
     local b=$tree/b todo
     bytes_of_b=20000
@@ -210,7 +210,7 @@ while_it_is_renamed() {
     rm -rf "$work/before"
 }
 
-# Writes that write a part of what they are given, at either side.
+# Partial writes, at either side.
 test_short_writes() {
     export TRICK_SHORT=yes
     make_tree "$tree"
@@ -228,7 +228,7 @@ test_short_writes() {
     unset TRICK_SHORT
 }
 
-# Names of any byte, one by one, for the commands that take one.
+# Names of any byte, one at a time, for the commands with one name.
 test_names() {
     local i name
     mkdir "$exported/names"
@@ -270,7 +270,7 @@ test_limits() {
     printf old >"$exported/tree/b"
     copy 1 put --force "$tree" "$address"
     err_has "tree/b: file too large"
-    [ "$(cat "$exported/tree/b")" = old ] || fail "$ran: the old one is gone"
+    [ "$(cat "$exported/tree/b")" = old ] || fail "$ran: the old one was removed"
     nothing_left_in "$exported"
     serve_end
     serve
@@ -282,7 +282,7 @@ test_limits() {
         err_has "tree/b: no space left"
         out_has "put: 6 files"
         [ "$(cat "$exported/small/tree/b")" = old ] ||
-            fail "$ran: the old one is gone"
+            fail "$ran: the old one was removed"
         nothing_left_in "$exported/small"
         umount "$exported/small"
     else

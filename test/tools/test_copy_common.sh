@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
-# Helpers for the tests of `talaria copy`: a server, checks, and that nothing is
-# left in the end. Sourced with the build directory as $1.
+# Helpers for the tests of `talaria copy`: a server, checks, and a search for
+# leftovers. Sourced with the build directory as $1.
 set -u
 
 build=$(cd "${1:?usage: $0 BUILD_DIR}" && pwd -P) || exit 99
@@ -13,8 +13,8 @@ umask 022
 export ASAN_OPTIONS=exitcode=99${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 export UBSAN_OPTIONS=halt_on_error=1:exitcode=99
 
-# A /tmp and a /dev/shm of our own show what is left there, whatever else runs on
-# this machine. Where they can't be had, that check is left out with a message.
+# A private /tmp and /dev/shm show what is left there, whatever else runs on this
+# machine. Without permission for them, that check is left out with a message.
 if [ -z "${COPY_TEST_PRIVATE+set}" ]; then
     for kind in -m -rm; do
         unshare $kind true 2>/dev/null || continue
@@ -59,15 +59,14 @@ fail() {
     sed 's/^/  server: /' "$server_err"
 }
 
-# What a system may lack: /proc, and with it files without a name; openat2. A
-# sanitizer can't look for leaks in a process that is traced, and can't do at all
-# without /proc.
+# A system may lack /proc, and thereby unnamed files, and openat2. A sanitizer
+# cannot search for leaks in a traced process, and does not work without /proc.
 wrap_without_proc() {
     if grep -q __asan_init "$talaria"; then
         echo "left out: /proc hidden from a sanitizer"
         return 1
     fi
-    # Nor can the loader then find what is beside the program.
+    # Without /proc the loader cannot find libraries beside the program.
     # shellcheck disable=SC2016
     wrapper=(env "LD_LIBRARY_PATH=$build/core" unshare -m
         sh -c 'mount -t tmpfs tmpfs /proc && exec "$@"' sh)
@@ -95,7 +94,7 @@ finish() {
     exit 1
 }
 
-# until_true SECONDS COMMAND...: waits for it to succeed, at most so long.
+# until_true SECONDS COMMAND...: waits until it succeeds, at most SECONDS.
 until_true() {
     local end=$((SECONDS + $1))
     shift
@@ -111,7 +110,7 @@ has_line() { grep -q "^$1" "$2"; }
 # `wrapper` if there is one; sets server and address.
 wrapper=()
 info=na+sm
-# In front of the command, on both sides: nothing, or what becomes another user.
+# A prefix of the command, on both sides: empty, or a change to another user.
 as=()
 
 # A user other than root, if this is root. Fails where no such user may run the

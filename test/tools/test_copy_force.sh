@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # talaria copy killed during --force and during a tree, by a library preloaded into
-# one side that kills it right before a call: a target is the old
-# file or the new one as a whole, and --resume completes what is missing.
+# one side that kills it right before a call: a target is the complete old file or
+# the complete new one, and --resume copies the rest.
 #
 #   test_copy_force.sh BUILD_DIR TRICK
 . "$(dirname "$0")/test_copy_common.sh"
@@ -12,14 +12,14 @@ tree=$work/tree
 count=120 # files of the tree
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
 
-# killed_at CALL NAME COUNT: what is started next; see copy_trick.c.
+# killed_at CALL NAME COUNT: for the next program; see copy_trick.c.
 killed_at() {
     # shellcheck disable=SC2016
     tricked=(env "LD_PRELOAD=$trick" "TRICK_CALL=$1" "TRICK_NAME=$2"
         "TRICK_COUNT=$3" 'TRICK_DO=kill -9 $PPID')
 }
 
-# client_killed ARGUMENT...: a client with that library, which has to die of it.
+# client_killed ARGUMENT...: a client with that library, which must kill it.
 # The server drops the partial put when it notices.
 client_killed() {
     local code
@@ -34,7 +34,7 @@ client_killed() {
 
 client_forgotten() { has_line 'talaria copy: client [0-9]*: ' "$server_err"; }
 
-# server_killed ARGUMENT...: a server likewise, and its client's output.
+# server_killed ARGUMENT...: the same for the server; checks its client's output.
 server_killed() {
     wrapper=("${tricked[@]}")
     serve
@@ -46,8 +46,8 @@ server_killed() {
     err_has "lost the server"
 }
 
-# is_one FILE OLD NEW: it is one of them as a whole, with its mode and time; says
-# which.
+# is_one FILE OLD NEW: it equals one of them, with its mode and time; sets found to
+# its name.
 is_one() {
     local name
     for name in "$2" "$3"; do
@@ -111,7 +111,7 @@ test_force() {
     rm -rf "$work/old" "$work/new" "$work/into" "$exported/new"
 }
 
-# Between the hidden name and the final one it has the hidden one, and is whole.
+# Between the hidden name and the final one it is complete, with the hidden name.
 remains() {
     local file
     while IFS= read -r -d '' file; do
@@ -174,7 +174,7 @@ make_tree() {
     touch -d 2001-01-01 "$tree/sub/subsub" "$tree/sub" "$tree"
 }
 
-# whole DIR: what is there is as in the tree; sets there, the number of files.
+# whole DIR: its files equal those of the tree; sets there to their number.
 whole() {
     local file
     there=0
@@ -186,7 +186,7 @@ whole() {
         fail "$ran: $there of $count files are there"
 }
 
-# resumed: the last copy has left what was there, and completed the rest.
+# resumed: the last copy has skipped the existing files, and copied the rest.
 resumed() {
     local links=$1
     err_empty

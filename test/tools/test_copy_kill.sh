@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # talaria copy when a peer dies, stops or is interrupted: the other side ends
-# soon with a message, nothing half-copied is left, and the next peer is served.
+# soon with a message, no partial file is left, and the next peer is served.
 #
 #   test_copy_kill.sh BUILD_DIR
 . "$(dirname "$0")/test_copy_common.sh"
 
-# So large that a transfer that has moved MIDDLE bytes is far from its end, and
-# sparse, so that it need not be written first.
+# Large enough that a transfer of MIDDLE bytes is far from its end, and sparse: it
+# is not written first.
 large=$((64 << 30))
 middle=$((64 << 20))
 client=
 
-# has_read PID BYTES: a process has read at least so much. (What it reads are
-# holes, and stays out of files.)
+# has_read PID BYTES: a process has read at least BYTES. (It reads holes, without
+# access to the disk.)
 has_read() {
     local bytes
     bytes=$(sed -n 's/^rchar: //p' "/proc/$1/io" 2>/dev/null)
@@ -37,12 +37,12 @@ start_client() {
     client=$!
 }
 
-# in_the_middle PID: that process is reading what the client transfers.
+# in_the_middle PID: that process is reading the transferred file.
 in_the_middle() {
     local before
     before=$(sed -n 's/^rchar: //p' "/proc/$1/io")
     until_true 60 has_read "$1" $((before + middle)) ||
-        fail "$ran: never came to its middle"
+        fail "$ran: did not reach its middle"
     has_ended "$client" && fail "$ran: was over before its middle"
 }
 
@@ -56,12 +56,12 @@ client_ends() {
     fi
 }
 
-# One mistake, one message.
+# One message for one error.
 one_line() {
     [ "$(wc -l <"$err")" -eq 1 ] || fail "$ran: more than one line of errors"
 }
 
-# The server has dropped what a client had open, and logged so once.
+# The server has closed the files of a client, and logged that once.
 server_noticed() {
     until_true 5 none_unfinished "$server" "$exported" ||
         fail "$ran: the server keeps its unfinished upload"
@@ -131,8 +131,8 @@ test_client_interrupted() {
     still_serves small
 }
 
-# On a terminal: a bar that moves within a file, and a line of its own for what
-# ends it.
+# On a terminal: a bar that moves within a file, and a separate line for the
+# message at its end.
 bar_is_drawn() { grep -aqE '[1-9][0-9.]* [KMG]iB of .*0/1 files.* left' "$out"; }
 test_bar_interrupted() {
     local clear

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Many concurrent clients of one server of talaria copy, half of which put a tree
-# and half get one: all are served completely, and their cost is printed. 32 of
-# them, or 256 with TALARIA_TEST_SOAK=1; 64 then with a sanitizer, which makes
-# each of them ten times as large.
+# and half get one: all are served completely, and the cost is printed. There are
+# 32, or with TALARIA_TEST_SOAK=1 256; then 64 with a sanitizer, which makes each
+# process ten times as large.
 #
 #   test_copy_many.sh BUILD_DIR [CLIENTS]
 . "$(dirname "$0")/test_copy_common.sh"
@@ -38,13 +38,13 @@ server_memory() {
     sed -n "s/^$1:[[:space:]]*\([0-9]*\) kB/\1/p" "/proc/$server/status"
 }
 
-# The server holds no resources of clients any more.
+# The server has no resources of clients any more.
 server_is_idle() {
     [ -z "$(find "/proc/$server/fd" -mindepth 1 -lname "$exported/*" \
         2>/dev/null)" ]
 }
 
-# All wait at one gate, so that none is done before the last one starts.
+# All wait for one line of input, and start to copy together.
 start_clients() {
     local i
     mkfifo "$work/gate"
@@ -100,7 +100,7 @@ memory_after=$(server_memory VmRSS)
 for i in $(seq 1 "$clients"); do
     check_client "$i" "${codes[i]}"
 done
-[ ! -s "$server_err" ] || fail "the server complained"
+[ ! -s "$server_err" ] || fail "the server printed errors"
 # A later client is served like the first one.
 copy 0 get "$address" tree "$work/last"
 same "$tree" "$work/last"

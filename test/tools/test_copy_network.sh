@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# talaria copy over a transport that reaches other machines: it listens on the
-# loopback interface alone or with a token, copies what na+sm copies, and notices
-# peers that have ended.
+# talaria copy over a transport that reaches other machines: it listens only on the
+# loopback interface, or with a token, copies what na+sm copies, and detects dead
+# peers.
 #
 #   test_copy_network.sh BUILD_DIR PLUGIN PROTOCOL
 . "$(dirname "$0")/test_copy_common.sh"
@@ -118,14 +118,14 @@ test_several() {
     serve_end
 }
 
-# A host of this machine that isn't loopback's, if there is one.
+# An address of this machine other than loopback, if it has one.
 other_host() { hostname -I 2>/dev/null | tr ' ' '\n' | grep -v : | head -n 1; }
 
 test_token() {
     local host usual=$info
     host=$(other_host)
     if [ "$tokens" -eq 0 ] || [ -z "$host" ]; then
-        echo "left out: no libsodium, or no address but loopback's"
+        echo "left out: no libsodium, or only loopback addresses"
         return
     fi
     (umask 077 && head -c 32 /dev/urandom >"$work/token" &&
@@ -159,7 +159,7 @@ test_kill() {
     "$talaria" copy put "${token[@]}" "$work/huge" "$address" >"$out" 2>"$err" &
     client=$!
     ran="a put"
-    until_true 30 has_moved $client || fail "$ran: never came to its middle"
+    until_true 30 has_moved $client || fail "$ran: did not reach its middle"
     kill -9 $client
     wait $client 2>/dev/null
     until_true 15 has_dropped || fail "$ran: the server does not notice"
@@ -168,7 +168,7 @@ test_kill() {
     "$talaria" copy put "${token[@]}" "$work/huge" "$address" >"$out" 2>"$err" &
     client=$!
     ran="another put"
-    until_true 30 has_moved $client || fail "$ran: never came to its middle"
+    until_true 30 has_moved $client || fail "$ran: did not reach its middle"
     kill -9 "$server"
     wait "$server" 2>/dev/null
     wait_code $client 15

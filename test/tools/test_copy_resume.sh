@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # talaria copy --resume of a large file: a copy that a kill, a signal or a full
-# disk ends in the middle continues there, in both directions; what has changed
-# in between is copied again; a partial file that is not ours is left alone.
+# disk ends in the middle continues there, in both directions; chunks that have
+# changed in between are copied again; a partial file of others is left alone.
 #
 #   test_copy_resume.sh BUILD_DIR TRICK
 #
@@ -16,7 +16,7 @@ size=$((24 * mib + 12345))
 here=$work/here
 mkdir "$here"
 
-# In memory, and of a size that a test can set.
+# In memory, with a size that a test can set.
 if [ "$COPY_TEST_PRIVATE" = yes ]; then
     mount -t tmpfs tmpfs "$exported" || exit 99
     mount -t tmpfs tmpfs "$here" || exit 99
@@ -31,7 +31,7 @@ make_large() {
 }
 
 # trick CALL NAME COUNT COMMAND: before the COUNT-th read or write of a file by
-# what is started next; $PPID in it is that process. See copy_trick.c.
+# the next program; $PPID in it is that process. See copy_trick.c.
 trick() {
     tricked=(env "LD_PRELOAD=$trick" "TRICK_CALL=$1" "TRICK_NAME=$2"
         "TRICK_COUNT=$3" "TRICK_DO=touch $work/was && $4")
@@ -57,13 +57,13 @@ serve_tricked() {
     wrapper=()
 }
 
-# One line of the client says what happened.
+# The client prints one line about the error.
 one_error() {
     [ "$(wc -l <"$err")" -eq 1 ] || fail "$ran: not one line of errors"
     err_has "$1"
 }
 
-# resumed MIB: in the JSON of the last copy; at least so much was there.
+# resumed MIB: the JSON of the last copy has at least that as resumed.
 resumed() {
     local bytes
     bytes=$(sed -n 's/.*"resumed": *\([0-9]*\).*/\1/p' "$out")
@@ -72,7 +72,7 @@ resumed() {
     fi
 }
 
-# The partial file in a directory: one, for nobody else.
+# The partial file in a directory: exactly one, private.
 partial_in() { find "$1" -name '.talaria-resume-*.part'; }
 
 kept_in() {
@@ -91,7 +91,7 @@ none_kept_in() {
 # Waits until the server has noticed that its client has died.
 settled() {
     until_true 5 grep -q 'kept to be resumed' "$server_err" ||
-        fail "$ran: the server does not say what it keeps"
+        fail "$ran: the server does not log what it keeps"
     : >"$server_err"
 }
 
@@ -233,7 +233,7 @@ test_changed() {
     make_large "$here/large"
 }
 
-# Without --resume nothing is kept, nor is what was kept.
+# Without --resume nothing is kept, and a kept part is removed.
 test_without() {
     fresh
     trick read large 16 'kill -TERM $PPID'
@@ -255,8 +255,8 @@ test_without() {
     rm -r "$work/others"
 }
 
-# A partial file's name can be predicted: what else has it is neither followed
-# nor written.
+# The name of a partial file is predictable: another file with that name is neither
+# followed nor written.
 test_not_ours() {
     local name made
     interrupt_put

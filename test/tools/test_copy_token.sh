@@ -43,7 +43,7 @@ test_loopback_alone() {
         eth0/ loo/127.0.0.1 l/localhost lo/10.0.0.1 lo/node7; do
         refused "net+good://$host" "--token-file is required"
     done
-    # A name that should be loopback's, and here is not.
+    # A name that should be a loopback address, and here is not.
     for host in localhost lo/localhost; do
         refused "net+good://$host" "is not a loopback address"
     done
@@ -64,8 +64,7 @@ test_loopback_alone() {
     become_oneself
 }
 
-# Where the peers may be of any user, because the info string or a setting requests
-# so, loopback or not.
+# Where the info string or a setting admits peers of any user, loopback or not.
 test_any_user() {
     local host
     for host in any/ any/name; do
@@ -76,12 +75,12 @@ test_any_user() {
         "any user of this machine can reach that address"
 }
 
-# A server run by root needs a token, even on the loopback address, which every
-# user can reach. na+sm admits the same user only.
+# A server of root needs a token, even on the loopback address, which every user
+# can reach. na+sm admits the same user only.
 test_root() {
     local host
     if [ "$(id -u)" -ne 0 ]; then
-        echo "left out: what root may not do"
+        echo "left out: a server of root"
         return
     fi
     for host in '' ://127.0.0.1 ://localhost ://lo ://lo/127.9.0.1; do
@@ -123,7 +122,7 @@ denied() {
     copy 1 rm "$@" kept "$address"
     err_has "$text"
     [ ! -e "$exported/small" ] || fail "$ran: it is there"
-    [ "$(cat "$exported/kept")" = kept ] || fail "$ran: it is gone"
+    [ "$(cat "$exported/kept")" = kept ] || fail "$ran: it was changed or removed"
     [ ! -e "$work/back" ] || fail "$ran: it was fetched"
     rm "$exported/kept"
 }
@@ -137,14 +136,14 @@ five_refused() {
 test_token() {
     rm -rf "$work/back"
     denied "permission denied: the server requires a token"
-    [ ! -s "$server_err" ] || fail "the server complained"
+    [ ! -s "$server_err" ] || fail "the server printed errors"
     denied "permission denied: the server has another token" \
         --token-file "$work/other"
     until_true 10 five_refused || fail "the server does not log it"
     : >"$server_err"
     works --token-file "$work/token"
     works --token-file "$work/copy"
-    # A call that shows nothing needs none.
+    # A ping needs none.
     timeout 60 "$talaria" ping "$address" >"$out" 2>"$err" ||
         fail "ping gets no answer"
 }
@@ -206,7 +205,7 @@ test_files() {
     else
         echo "left out: no file of another user"
     fi
-    # The bounds themselves are fine.
+    # The bounds themselves are valid.
     head -c 16 /dev/urandom | tr '\n\r' ab >"$work/short"
     head -c 4096 /dev/urandom | tr '\n\r' ab >"$work/long"
     for name in short long; do
@@ -220,7 +219,7 @@ test_loopback_alone
 test_any_user
 become_ordinary && test_any_user && become_oneself
 test_root
-# A name of its own: another run may be under way.
+# A unique name: another run may be in progress.
 for info in "net+good://node${work##*-}" net+good na+sm na+sm://any/; do
     serve --token-file "$work/token"
     test_token

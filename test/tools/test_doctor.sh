@@ -12,8 +12,8 @@ TALARIA_TEST_PLUGINS=$plugins
 export TALARIA_PLUGIN_PATH="$1/plugins/sm"
 export TALARIA_SM_MEMBARRIER=yes
 
-# checked NAME RESULT TEXT [ADVICE]: a check of that name has the result, and
-# the text and advice contain these words.
+# checked NAME RESULT TEXT [ADVICE]: a check of that name has the result; its text
+# and advice contain these.
 checked() {
     jq -e --arg name "$1" --arg result "$2" --arg text "$3" \
         --arg advice "${4-}" '.checks | any(.check == $name and
@@ -36,7 +36,7 @@ out_has "ok       na+sm: round trip in"
 [ "$(grep -cvE '^(ok     |warning|failed )  [^ ]' "$out")" -eq 0 ] ||
     fail "$ran: a line that is no check"
 
-# With all that is installed, and addresses of devices.
+# With all installed plugins, and addresses of devices.
 for plugin in ofi ucx; do
     [ -f "$1/plugins/$plugin/libna_$plugin.so" ] || continue
     TALARIA_PLUGIN_PATH=$1/plugins/$plugin

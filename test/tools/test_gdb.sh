@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # core/gdb/talaria.py: in a process that waits for a response, in its core file,
-# and in the server, which has no use for one.
+# and in the server.
 #
 #   test_gdb.sh BUILD_DIR SOURCE_ROOT
 script=${2:?usage: $0 BUILD_DIR SOURCE_ROOT}/core/gdb/talaria.py
@@ -32,8 +32,8 @@ sed -n '/^PHASE/,/))$/p' "$script" | grep -oE '0x[0-9a-f]+' | sed 's/$/U/' |
 debug -ex talaria
 err_has 'nothing runs'
 
-# A caller whose server is stopped, before it waits for the first time, then in a
-# library that gdb has found by itself.
+# A caller whose server is stopped: before its first wait, then in a library that
+# gdb has found by itself.
 serve
 kill -STOP "$server"
 debug -ex 'set breakpoint pending on' -ex 'tbreak HG_Forward' -ex run \

@@ -80,7 +80,7 @@ json '.devices == [{"plugin": "probe", "protocol": "alpha",
 run 0 info alpha
 out_has "probe0"
 
-# One that cannot be: the line of the log, then every candidate.
+# One that cannot be opened: the line of the log, then every candidate.
 run 1 info prob+alpha
 out_empty
 err_has 'no plugin is named "prob"'
@@ -114,7 +114,7 @@ json '.error == {"code": "NA_NODEV", "text": "the probe has no device"}'
 json '[.candidates[] | select(.plugin == "probe")] | length == 1'
 json '.candidates[-1] | .stage == "open" and .code == "NA_NODEV"'
 
-# Beside the core library, wherever that is put.
+# Beside the core library, in any folder.
 core=$(ldd "$TALARIA" | sed -n 's/.*libtalaria[^ ]* => \([^ ]*\) .*/\1/p')
 mkdir -p "$folder/lib/talaria/plugins-1"
 cp "$core" "$folder/lib/$(basename "$core")"

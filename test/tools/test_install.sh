@@ -10,7 +10,7 @@ work=$(mktemp -d) || exit 99
 trap 'rm -rf "$work"' EXIT
 failures=0
 
-# Of its own, since another user may not read this clone.
+# A copy, since another user may not read this clone.
 mkdir -p "$work/top/tools" "$work/bin"
 cp "$1/tools/install" "$1/tools/packages" "$1/tools/install-packages" \
     "$work/top/tools/"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Man pages: each option that --help prints is in the page of its command, and
-# each of the page's is one; each variable of the environment that is read is in
-# talaria-plugins(7). And the formatters' warnings.
+# Man pages: the page of each command has exactly the options that --help prints;
+# talaria-plugins(7) has each variable of the environment; the formatters print no
+# warnings.
 #
 #   test_man.sh SOURCE_ROOT BUILD_ROOT
 . "$(dirname "$0")/lib.sh"
@@ -24,7 +24,7 @@ page_options() {
         grep -oE -- '^--?[a-z?V][a-z-]*' | sort -u
 }
 
-# of PAGE COMMAND...: a page, and the commands that it is of.
+# of PAGE COMMAND...: a page, and its commands.
 of() {
     page=$man/$1
     shift
@@ -66,7 +66,7 @@ while read -r name; do
     grep -qx "\.B $name" "$man/talaria.1" || fail "talaria(1): no $name"
 done <"$folder/names"
 
-# The same of the environment.
+# The same for the environment.
 sed -n 's/^ \*   \([A-Z][A-Z_<>]*\)[_* ].*/\1/p' "$1/core/base/env.h" |
     sed 's/<.*//; s/_$//' >"$folder/variables"
 [ "$(wc -l <"$folder/variables")" -ge 5 ] || fail "env.h: no variables"
@@ -75,8 +75,8 @@ while read -r name; do
         fail "talaria-plugins(7): no $name"
 done <"$folder/variables"
 
-# The settings of the core are there, and those of a plugin in its README, each
-# with its default.
+# The page has the settings of the core, and the README of a plugin its settings,
+# each with its default.
 defaults() {
     jq -r '.settings[] | select(.owner == "'"$1"'" and .key) |
         .'"$2"' + " " + .default' "$out" | sort
@@ -107,7 +107,7 @@ for owner in na ofi ucx; do
         fail "plugins/$plugin/README.md: not its settings (<), or others (>)"
 done
 
-# What one page refers to is there.
+# References lead to existing pages.
 for page in "$man"/*; do
     sed -n 's/\\-/-/g; s/^\.BR \(talaria[a-z-]*\) (\([17]\)).*/\1.\2/p' \
         "$page" >"$folder/refers"
@@ -130,7 +130,7 @@ fi
 if command -v mandoc >/dev/null; then
     formatters=mandoc
     for page in "$man"/*; do
-        # What GNU's macros are, mandoc need not know.
+        # mandoc may not know GNU's macros.
         mandoc -Tlint -W warning "$page" >"$folder/lint" 2>&1
         grep -v 'STYLE:' "$folder/lint" >"$err"
         ran="mandoc $page"

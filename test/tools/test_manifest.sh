@@ -5,7 +5,7 @@
 
 plugins=$TALARIA_TEST_PLUGINS
 
-# The trap aborts when anything of it is called.
+# The trap aborts when one of its functions is called.
 run 0 manifest "$plugins/probe_trap.so"
 err_empty
 json '.format == "1.0"'
@@ -23,7 +23,7 @@ out_empty
 jq -e '.plugin.library_path == "probe_good.so"' "$folder/m.json" >/dev/null ||
     fail "$ran: what it wrote"
 
-# By the name that it is given, not the one that a link leads to.
+# With the given name, not the target of the link.
 ln -s "$plugins/probe_good.so" "$folder/link.so"
 run 0 manifest "$folder/link.so"
 json '.plugin.library_path == "link.so"'

@@ -14,10 +14,10 @@ info=na+sm://perf-$$
 server=
 brief='--rounds 1 --warm-up 10 --operations 200'
 
-# Children that a failure has left.
+# Kills children that a failure has left.
 trap 'kill -9 $server 2>/dev/null; rm -rf "$folder"' EXIT
 
-# until SECONDS COMMAND...: the command succeeds in that time.
+# until_true SECONDS COMMAND...: the command succeeds in that time.
 until_true() {
     tries=$(($1 * 20))
     shift
@@ -63,14 +63,14 @@ sound() {
         .rounds[].value_bytes_per_s)] | all(. > 0)'
 }
 
-# measure ARGUMENT...: as JSON, and that is sound.
+# measure ARGUMENT...: prints JSON, which is valid.
 measure() {
     # shellcheck disable=SC2086
     run 0 perf "$@" $brief --json
     sound
 }
 
-# Each test at each level, by itself.
+# Each test at each level, with its own server.
 for level in na rpc bulk; do
     for test in lat rate bw; do
         measure "$test" --level "$level" --local na+sm --size 8,1000 --verify
@@ -99,7 +99,7 @@ json '[.points[].size_bytes] == [3, 6, 12] and .settings.label == "Name"'
 measure lat --local na+sm --pin 0,0
 json '.settings | .origin_processor == 0 and .target_processor == 0'
 
-# Callers beside a progress thread; the server's answer what its own received.
+# Callers beside a progress thread; the server's threads respond.
 for test in lat rate; do
     measure "$test" --local na+sm --progress-thread --threads 3 --verify
     json '.settings | .progress_thread and .threads == 3 and .contexts == 1'
@@ -114,7 +114,7 @@ json '.settings.progress_thread == false'
 run 0 perf lat --local na+sm --progress-thread $brief
 out_has "waiting, beside a progress thread"
 
-# By time instead; the other forms.
+# Limited by time; the other forms.
 run 0 perf lat --local na+sm --duration 0.05 --rounds 2 --warm-up 0 --json
 sound
 json '.points[0].rounds | length == 2 and all(.elapsed_ns >= 40000000)'
@@ -157,13 +157,13 @@ measure lat "$address" --level na
 json '.settings | .busy and .single_thread and .target_processor == 0'
 server_ends 0
 
-# Bytes flipped at one side are detected at the other. A sanitizer would have to be
-# loaded first.
+# Bytes flipped at one side are detected at the other. Not with a sanitizer, which
+# has to be the first preloaded library.
 sanitized() { ldd "$TALARIA" | grep -qE 'lib[at]san|libclang_rt'; }
 if sanitized; then
     echo "not tried: wrong bytes, under a sanitizer"
 else
-    # wrong SIDE TEST ARGUMENT...: with SIDE turning bytes, TEST fails for it.
+    # wrong SIDE TEST ARGUMENT...: SIDE flips bytes, so TEST fails.
     wrong() {
         side=$1
         shift
@@ -197,8 +197,8 @@ serving() {
     [ "$threads" -gt 1 ]
 }
 
-# A server that dies in the middle: soon known, for each level, and by callers
-# beside a progress thread.
+# A server that dies during a measurement is detected soon, at each level, and by
+# callers beside a progress thread.
 for level in na rpc bulk 'rpc --progress-thread --threads 2'; do
     serve
     # shellcheck disable=SC2086 # several words
@@ -206,8 +206,8 @@ for level in na rpc bulk 'rpc --progress-thread --threads 2'; do
         >"$out" 2>"$err" &
     client=$!
     ran="perf rate --level $level, server killed"
-    # The threads of a session: it measures, or is about to.
-    until_true 10 serving || fail "$ran: never began"
+    # The server has threads of a session: measuring has begun or is about to.
+    until_true 10 serving || fail "$ran: did not begin"
     kill -9 "$server"
     until_true 20 has_ended "$client" || fail "$ran: does not end"
     wait "$client"
@@ -218,7 +218,7 @@ for level in na rpc bulk 'rpc --progress-thread --threads 2'; do
     server=
 done
 
-# A client that is interrupted takes its own server with it.
+# An interrupted client ends its own server.
 "$TALARIA" perf lat --local "$info-i" --duration 60 >"$out" 2>"$err" &
 client=$!
 ran="perf lat, interrupted"
@@ -287,7 +287,7 @@ out_empty
 
 # Instructions, where they can be counted.
 if sanitized || ! command -v valgrind >/dev/null; then
-    echo "not tried: --callgrind, for want of valgrind, or under a sanitizer"
+    echo "not tried: --callgrind, without valgrind or under a sanitizer"
 else
     # shellcheck disable=SC2086
     run 0 perf lat --local na+sm --callgrind $brief --json

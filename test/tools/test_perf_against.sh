@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# talaria perf --against: other benchmarks beside talaria perf, failing ones, and
-# that they leave nothing behind.
+# talaria perf --against: other benchmarks beside talaria perf, also failing ones,
+# which leave nothing behind.
 #
 #   test_perf_against.sh BUILD_DIR
 . "$(dirname "$0")/lib.sh"
@@ -13,15 +13,15 @@ done
 TMPDIR=$folder/tmp
 export TMPDIR
 mkdir "$TMPDIR"
-# A program linked with MPI needs a variable to run without.
+# A program linked with MPI needs an option to run without it.
 perftest=ucx_perftest
 ! ucx_perftest -h 2>&1 | grep -q -e '-P <0|1>' || perftest='ucx_perftest -P 0'
 pin=0
 [ "$(nproc)" -lt 2 ] || pin=0,1
 
-# Neither processes in our session nor files are left.
+# No processes in our session and no files are left.
 nothing_left() {
-    # what Open MPI makes for each user, and leaves
+    # folders that Open MPI creates for each user, and leaves
     rm -rf "$TMPDIR"/ompi.*
     left=$(pgrep -s 0 -f 'fi_pingpong -I|ucx_perftest -|hg_perf_server')
     [ -z "$left" ] || fail "$ran: left behind: $left"
@@ -39,8 +39,8 @@ against() {
     nothing_left
 }
 
-# Both values are there, and all ratios are theirs. Shared memory is no slower
-# than a hundred times TCP.
+# Both values exist, and the ratios agree with them. Shared memory is not a hundred
+# times slower than TCP.
 ratios() {
     json '.points[0] | (.rounds | length) == 3 and
         (.rounds | all(.peer_value_ns > 50 and .value_ns > 50))'
@@ -96,7 +96,7 @@ err_has "invalid option"
 against 1 "UCX_TLS=nothing $perftest -t ucp_am_lat"
 err_has "transport 'nothing' is not available"
 
-# One with unknown output, and one that never gets ready.
+# One with unknown output, and one that never becomes ready.
 mkdir "$folder/bin"
 cat >"$folder/bin/ucx_perftest" <<'EOF'
 #!/bin/sh

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# What talaria perf prints and reads: JSON against its schema, CSV, tables,
+# Output and input of talaria perf: JSON against its schema, CSV, tables,
 # comparisons, pictures, and invalid files.
 #
 #   test_perf_output.sh BUILD_DIR
@@ -14,7 +14,7 @@ done
 python3 -c 'import jsonschema' 2>/dev/null ||
     { echo "skipped: no jsonschema for python3 to check JSON with"; exit 77; }
 
-# What was printed last is valid.
+# The last output is valid.
 valid() {
     python3 - "$schema" "$out" >"$err" 2>&1 <<'EOF' || fail "$ran: not valid"
 import json, sys
@@ -25,7 +25,7 @@ jsonschema.Draft7Validator(schema).validate(value)
 EOF
 }
 
-# measure FILE ARGUMENT...: keeps a result.
+# measure FILE ARGUMENT...: writes a result to FILE.
 measure() {
     file=$folder/$1
     shift
@@ -56,7 +56,7 @@ json '[.points[].test] == ["bw_read", "bw_write"]'
 json '.points | all(.summary.median_bytes_per_s > 0)'
 
 # A table and CSV.
-# Six rounds make an interval; what is slow, beside other tests, is not counted.
+# Six rounds give an interval; slow ones, beside other tests, are not counted.
 run 0 perf lat --local na+sm --duration 0.01 --rounds 20
 err_empty
 out_has "SIZE"
@@ -77,7 +77,7 @@ assert float(row["median"]) > 0 and row["median_low95"] == "", row
 assert None not in row and None not in row.values(), row
 EOF
 
-# make FILE FACTOR: a result whose rounds are 100 to 114 times a factor.
+# make FILE FACTOR: a result with rounds of 100 to 114 times FACTOR.
 make() {
     jq --argjson factor "$2" '.points |= map(.rounds = [range(15) as $i |
         .rounds[0] | .value_ns = (100 + $i) * $factor | .slow = false])' \
@@ -109,7 +109,7 @@ json '.points | length == 2 and all(.b_is == "worse" and .failed == false and
     (.ratio - 1.5 | fabs) < 0.001 and .ratio_low95 > 1.4 and
     .ratio_high95 < 1.6)'
 json '.differences == []'
-# More is better of rates.
+# Of rates, more is better.
 jq '.points |= map(.rounds = [range(15) as $i | .rounds[0] |
     .value_ops_per_s = 100 + $i | .slow = false])' \
     "$folder/rate.json" >"$folder/rate1.json"
@@ -119,7 +119,7 @@ run 0 perf compare "$folder/rate1.json" "$folder/rate2.json" --fail-worse 0
 out_has "better"
 run 1 perf compare "$folder/rate2.json" "$folder/rate1.json" --fail-worse 40
 run 0 perf compare "$folder/rate2.json" "$folder/rate1.json" --fail-worse 60
-# Points that only one has, settings that differ, nothing in common.
+# Points of one file only, different settings, nothing in common.
 run 0 perf compare "$folder/one.json" "$folder/two.json"
 err_has "1 points of A and 0 of B are not in the other one"
 out_has "differs: busy is false in A, true in B"
@@ -129,7 +129,7 @@ run 2 perf compare "$folder/one.json"
 run 2 perf compare "$folder/one.json" "$folder/two.json" "$folder/two.json"
 run 2 perf compare "$folder/one.json" "$folder/two.json" --fail-worse x
 
-# Pictures: lines, bars, panels. Nothing of a label is run, nor taken for XML.
+# Pictures: lines, bars, panels. Labels are not executed, nor parsed as XML.
 title='a `touch here` $(touch here) '"'"'; !touch here'
 cd "$folder" || exit 99
 for kind in svg png; do
@@ -141,7 +141,7 @@ for kind in svg png; do
     err_empty
 done
 [ ! -e here ] || fail "a label was run"
-python3 - >"$out" 2>"$err" <<'EOF' || fail "a picture is none"
+python3 - >"$out" 2>"$err" <<'EOF' || fail "a picture is invalid"
 import xml.etree.ElementTree as tree
 for name, texts in (("lines", ["1 K", "two.json", "it's `touch here`",
                                "a `touch here` $(touch here)"]),
@@ -164,7 +164,7 @@ run 1 perf plot one.json -o nowhere/picture.svg
 err_has "nowhere/picture.svg"
 PATH=$folder/empty run 1 perf plot one.json -o picture.svg
 err_has "gnuplot is not installed"
-[ ! -e picture.svg ] || fail "a picture that was not drawn is there"
+[ ! -e picture.svg ] || fail "a file without a picture was written"
 
 # Invalid result files. The unit tests have many more.
 head -c 1000 one.json >cut.json

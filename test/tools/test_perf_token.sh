@@ -20,7 +20,7 @@ trap 'kill -9 $server 2>/dev/null; rm -rf "$folder"' EXIT
 : >"$out"
 : >"$err"
 
-# random NAME: a token of that name.
+# random NAME: creates a token file.
 random() { (umask 077 && head -c 32 /dev/urandom >"$folder/$1"); }
 
 # refused INFO TEXT OPTION...: the server does not start.
@@ -62,7 +62,7 @@ serve_end() {
     server=
 }
 
-# measures OPTION...: at each of the levels.
+# measures OPTION...: a measurement at each of the levels.
 levels='na rpc bulk'
 measures() {
     for level in $levels; do
@@ -108,12 +108,12 @@ err_has "accessible to other users"
 run 2 perf lat --token-file "$folder/token" --local na+sm
 err_has "--local needs none"
 
-# Loopback, and a server of one's own anywhere: as before.
+# No token for loopback, and for --local with any address.
 serve net+good
 [ "$address" = net+good://127.0.0.1 ] || fail "is bound to $address"
 denied "the server has no token" --token-file "$folder/token"
 serve_end
-# A host of this machine that isn't loopback's, where ofi is built.
+# An address of this machine other than loopback, where ofi is built.
 outside=
 if [ -e "$build/plugins/ofi/libna_ofi.so" ]; then
     TALARIA_PLUGIN_PATH=$TALARIA_PLUGIN_PATH:$build/plugins/ofi
@@ -131,13 +131,13 @@ if [ -e "$build/plugins/ofi/libna_ofi.so" ]; then
     measures "$address"
     serve_end
 fi
-[ -n "$outside" ] || echo "left out: no ofi, or no address but loopback's"
+[ -n "$outside" ] || echo "left out: no ofi, or only loopback addresses"
 [ -z "$outside" ] || measures --local "$outside"
 levels='na rpc bulk'
 measures --local na+sm://any/
 
-# Of one such plugin a name is a whole address, and there can't be two, nor one of
-# another run that is under way.
+# With this plugin the name is the whole address: it must be unique, also among
+# other runs in progress.
 serve "net+good://node${folder##*-}" --token-file "$folder/token"
 denied "permission denied: the server requires a token; see --token-file"
 denied "permission denied: the server has another token" \

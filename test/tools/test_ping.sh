@@ -42,7 +42,7 @@ serve_end
 ping 1 "$address"
 grep -qE 'lookup|connection' "$err" || fail "$ran: no step that failed"
 [ "$(grep -c '\[error\].*: connection refused' "$err")" -eq 1 ] ||
-    fail "$ran: the log does not say why, once"
+    fail "$ran: the log does not have the reason, once"
 
 # Any server counts as alive.
 "$talaria" perf serve na+sm >"$work/serve_out" 2>"$server_err" &

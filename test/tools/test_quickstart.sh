@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # tools/quickstart over one transport, unchanged except for slow steps: few files,
-# and replacements of the package manager and the build, which print their
-# arguments and use the existing build. A soak runs the whole
-# of it on a fresh Debian.
+# and replacements of the package manager and the build, which record their
+# arguments and use the existing build. A soak runs the original on a fresh Debian.
 #
 #   test_quickstart.sh SOURCE_ROOT BUILD_DIR INFO
 set -u
@@ -28,7 +27,7 @@ fail() {
     sed 's/^/  asked: /' "$asked"
 }
 
-# stand_in NAME: a program of that name, from standard input.
+# stand_in NAME: creates a replacement of that name, from standard input.
 stand_in() {
     { printf '#!/bin/bash\necho "%s $*" >>"%s"\n' "$1" "$asked" && cat; } \
         >"$work/bin/$1" && chmod +x "$work/bin/$1"
@@ -74,7 +73,7 @@ tail -n 1 "$work/out" |
     fail 'it does not end with a summary of the copies'
 grep -q '^quickstart: a server is at ' "$work/out" || fail 'there is no server'
 grep -qF 'both copies are equal' "$work/out" || fail 'it compares nothing'
-# Its own plugin and packages, and not the others'.
+# Only its own plugin and packages.
 for name in ofi ucx; do
     state=disabled
     [ "$name" != "$plugin" ] || state=enabled
@@ -86,8 +85,8 @@ for name in ofi ucx; do
         [ $found = $state ] || fail "$package, where -D$name is $state"
     done
 done
-grep -q '^dpkg-query .* ninja-build$' "$asked" || fail 'ninja is not asked for'
-! grep -q '^apt-get' "$asked" || fail 'it installs what is there'
+grep -q '^dpkg-query .* ninja-build$' "$asked" || fail 'ninja is not requested'
+! grep -q '^apt-get' "$asked" || fail 'it installs installed packages'
 
 # A missing plugin is reported, and nothing is left.
 stand_in ninja <<<'echo it does not compile; exit 1'

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# talaria settings: values with their sources, what is invalid, what is unknown.
+# talaria settings: values with their sources, invalid and unknown ones.
 . "$(dirname "$0")/lib.sh"
 
 # Variables of the tests are no settings.
@@ -41,7 +41,7 @@ setting hg.overflow_max '.source == "environment" and .value == "1M" and
     .default == "256M"'
 setting hg.overflow_total '.source == "default" and .value == "1G"'
 
-# What the core refuses is invalid here, too.
+# Values that the core refuses are invalid here, too.
 export TALARIA_HG_OVERFLOW_MAX=1X
 run 1 settings --json
 setting hg.overflow_max '.valid == false and .value == "1X"'
@@ -49,7 +49,7 @@ run 1 settings hg.overflow_max
 out_has INVALID
 unset TALARIA_HG_OVERFLOW_MAX TALARIA_HG_OVERFLOW_TOTAL
 
-# Each level of the log that is listed is one for the core, and others are not.
+# The core accepts exactly the listed levels of the log.
 run 0 settings --json HG_LOG_LEVEL
 jq -r '.settings[0].range' "$out" | tr -d ' ' | tr ',' '\n' >"$folder/levels"
 [ "$(wc -l <"$folder/levels")" -ge 5 ] || fail "$ran: no levels"
@@ -114,7 +114,7 @@ run 1 settings --json
 json '.not_read[] | select(.path == "'"$folder/other.so"'") |
     .plugin == "other" and (.text | length > 0)'
 setting probe.room true
-# It is not looked at if another one is asked for.
+# It is not loaded if another one is named.
 run 0 settings probe.room
 
 finish

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Hosts that do not answer, between two network namespaces: a call to one that
-# drops everything, and a connection whose host falls silent, end within the
-# settings, and the log says why; a server that is stopped keeps its clients.
+# drops everything, and a connection whose host falls silent, end within the times
+# of the settings, and the log has the reason; a stopped server keeps its clients.
 #
 #   test_silent_host.sh TALARIA PLUGIN_FOLDER PLUGIN
 #
@@ -38,14 +38,14 @@ fail() {
 here='' there=''
 two_namespaces
 
-# A neighbour with an address that no interface has gets all packets, and
+# A neighbour with a hardware address that no interface has gets all packets, and
 # answers none.
 silence() {
     ip -n "$1" neigh replace "$2" lladdr 02:00:00:00:00:99 dev veth0 \
         nud permanent || exit 1
 }
 
-# ends_within SECONDS PATTERN: the client fails by then, and its log says why.
+# ends_within SECONDS PATTERN: the client fails in that time; its log has PATTERN.
 started=0
 ends_within() {
     local took

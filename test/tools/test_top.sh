@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# talaria top and talaria export, as a user types them: what a process publishes
-# against a known number of calls, pages of others, and processes that were
-# killed.
+# talaria top and talaria export, as a user types them: the published numbers
+# for a known number of calls, invalid pages, and killed processes.
 #
 #   test_top.sh BUILD_ROOT
 . "$(dirname "$0")/lib.sh"
@@ -12,7 +11,7 @@ export TALARIA_PLUGIN_PATH=$1/plugins/sm
 pids=()
 trap 'kill -9 "${pids[@]}" 2>/dev/null; rm -rf "$folder"' EXIT
 
-# wait_for FILE: until it has a line.
+# wait_for FILE: waits until it has a line.
 wait_for() {
     for _ in $(seq 600); do
         [ ! -s "$1" ] || return 0
@@ -22,7 +21,7 @@ wait_for() {
     return 1
 }
 
-# What can be mistyped.
+# Invalid arguments.
 run 2 top here
 run 2 top --interval 0
 err_has "'0' is not a number of seconds from 0.2 to 5"
@@ -52,13 +51,13 @@ run 1 top --once --pid "$silent"
 [ "$(stat -Lc %a /proc/$server/fd/* 2>/dev/null | grep -cx 600)" -ge 1 ] ||
     fail "the page is not private"
 
-# The exporter looks while a known number of calls is made.
+# The exporter runs during a known number of calls.
 "$TALARIA" export --port 0 >"$folder/url" 2>"$folder/export_log" &
 exporter=$!
 pids+=("$exporter")
 wait_for "$folder/url"
 url=$(cat "$folder/url")
-# The server is looked at when it has published once.
+# The server has been found once it has published.
 for _ in $(seq 100); do
     python3 "$here/watch.py" get "$url" >"$folder/metrics"
     [ "$(python3 "$here/watch.py" metric "$folder/metrics" \
@@ -125,7 +124,7 @@ fi
 kill "$exporter"
 wait "$exporter" || fail "talaria export: not 0 after SIGTERM"
 
-# Pages that are none. Their processes are left out, or have empty numbers.
+# Invalid pages. Their processes are left out, or have empty numbers.
 export WATCH_PAGE_SIZE
 WATCH_PAGE_SIZE=$(stat -Lc '%s %n' /proc/$server/fd/* 2>/dev/null |
     while read -r size name; do
@@ -155,7 +154,7 @@ for pid in "${hostile[@]}"; do
     wait "$pid" 2>/dev/null
 done
 
-# Killed: gone, and nothing is left.
+# A killed process disappears, and nothing is left.
 kill -9 "$server"
 wait "$server" 2>/dev/null
 run 1 top --once --pid "$server"

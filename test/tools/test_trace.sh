@@ -15,7 +15,7 @@ trap '[ -z "${server:-}" ] || kill -9 $server 2>/dev/null; rm -rf "$folder"' EXI
 address=$2
 [ "$plugin" = sm ] || address=$2://127.0.0.1
 
-# A server run by root requires a token over TCP.
+# A server of root requires a token over TCP.
 token=()
 if [ "$plugin" != sm ] && [ "$(id -u)" -eq 0 ]; then
     if ! ldd "$TALARIA" | grep -q libsodium; then
@@ -111,7 +111,7 @@ for file in "$folder"/[0-9]*%.json; do
     python3 "$here/watch.py" trace "$file" >"$out" 2>"$err" || fail "$file"
 done
 
-# What was traced before the process was killed is there.
+# The events before the process was killed are in the file.
 serve "$trace"
 "$TALARIA" ping --count 5 "$(cat "$folder/address")" >/dev/null
 sleep 1

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# The command itself: help, version, what it does not understand, full disks.
+# The command itself: help, version, invalid arguments, full disks.
 . "$(dirname "$0")/lib.sh"
 
 run 0 --help

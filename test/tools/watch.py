@@ -6,7 +6,7 @@
   watch.py metric FILE NAME LABEL=VALUE...  prints the sum of a metric
   watch.py format FILE               checks the exposition format
   watch.py trace FILE                checks a trace, and prints a summary
-  watch.py page KIND                 has a page that is none, until it is killed
+  watch.py page KIND                 publishes an invalid page until it is killed
 """
 import fcntl
 import json

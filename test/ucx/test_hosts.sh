@@ -38,8 +38,8 @@ done
 unshare -n -i -m mount -t sysfs sysfs /sys 2>/dev/null ||
     skip 'no permission for namespaces'
 
-# Each host is a process that holds its namespaces. UCX looks for interfaces in
-# /sys, which shows those of whom it was mounted by.
+# Each host is a process that keeps its namespaces. UCX looks for interfaces in
+# /sys, which shows those of the process that mounted it.
 for host in 1 2; do
     unshare -n -i -m sh -c 'mount -t sysfs sysfs /sys && exec sleep 120' \
         2>>"$work/hosts.txt" &
@@ -50,7 +50,7 @@ inside() {
     shift
     nsenter -n -i -m -t "$pid" "$@"
 }
-# The same in the background, as the process that $! names.
+# The same in the background, as process $!.
 inside_exec() {
     local pid=${pids[$1 - 1]}
     shift
@@ -80,7 +80,7 @@ for _ in $(seq 100); do
     sleep 0.05
 done
 
-# With everything there is UCX must not take shared memory: no IPC is shared.
+# With all transports, UCX must not use shared memory: the hosts share no IPC.
 (umask 077 && head -c 32 /dev/urandom >"$work/token")
 token=(--token-file "$work/token")
 declare -A at=([tcp]=ucx+tcp://10.99.0.1:7777 [all]=ucx+all://10.99.0.1:7778)
@@ -107,7 +107,7 @@ for protocol in tcp all; do
     started=$SECONDS
     inside 2 env TALARIA_UCX_CONNECT_TIMEOUT=2s timeout -k 5 60 "$talaria" ping \
         --timeout 5 "${at[$protocol]}" >"$work/down.txt" 2>&1 &&
-        fail "$protocol: an answer over a link that is down"
+        fail "$protocol: an answer over a removed link"
     [ $((SECONDS - started)) -le 20 ] || fail "$protocol: failed too late"
 done
 echo 'ok'

@@ -6,7 +6,7 @@ import enum
 
 
 class ReturnCode(enum.IntEnum):
-    """hg_return_t; mercury_types.h says what each means."""
+    """hg_return_t; mercury_types.h describes each."""
 
     HG_SUCCESS = 0
     HG_PERMISSION = 1
@@ -87,7 +87,7 @@ class ResourceError(Error):
 
 
 class HandlerError(Error):
-    """The target's handler failed; words: what it said."""
+    """The target's handler failed; words: its message."""
 
 
 _C = ReturnCode
@@ -115,7 +115,7 @@ def make(code: int, name: str, words: str) -> Error:
 
 
 def code_of(error: BaseException) -> int:
-    """The code that tells a peer of an exception."""
+    """The code that reports an exception to a peer."""
     if isinstance(error, Error):
         return error.code
     if isinstance(error, TimeoutError):

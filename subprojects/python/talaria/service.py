@@ -225,7 +225,7 @@ class Class(_talaria.Class):
             self._schedule()
 
     def _failed(self, request, error):
-        """Tells the origin that the handler failed."""
+        """Reports to the origin that the handler failed."""
         if not isinstance(error, Error):
             self._loop.call_exception_handler(
                 {
@@ -247,7 +247,7 @@ class Class(_talaria.Class):
                 request.drop()
 
     def _refuse(self, request, error):
-        if not request.rpc._form[1]:  # nobody waits for a response
+        if not request.rpc._form[1]:  # the origin expects no response
             request.respond(None)
             return
         failure = request.rpc._failure
@@ -273,7 +273,7 @@ class Class(_talaria.Class):
 
     def _work(self):
         """A batch of the context's work. The loop may wait on the descriptor
-        once _progress has said that there is no more."""
+        once _progress has returned that there is no more."""
         if self.closed:
             return
         self._scheduled = True  # what this runs need not schedule

@@ -22,8 +22,8 @@ PYTHON_SERVER = [sys.executable, "-W", "default", HERE / "server.py"]
 
 
 class Server:
-    """A server process, in a `with`. It has to end cleanly on SIGTERM and to say
-    nothing, unless it was killed."""
+    """A server process, in a `with`. It has to exit with 0 on SIGTERM, without
+    errors on stderr, unless it was killed."""
 
     def __init__(self, command):
         self.process = subprocess.Popen(
@@ -33,10 +33,10 @@ class Server:
             text=True,
         )
         self.address = self.process.stdout.readline().strip()
-        self.killed = self.told = False
+        self.killed = self.stopped = False
 
     def terminate(self):
-        self.told = True
+        self.stopped = True
         self.process.terminate()
 
     def kill(self):
@@ -48,18 +48,18 @@ class Server:
         return self
 
     def __exit__(self, *exception):
-        if not self.told:
+        if not self.stopped:
             self.terminate()
         try:
-            _, said = self.process.communicate(timeout=LIMIT)
+            _, errors = self.process.communicate(timeout=LIMIT)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.communicate()
             raise
         if not self.killed and exception == (None, None, None):
-            assert (self.process.returncode, said) == (0, ""), (
+            assert (self.process.returncode, errors) == (0, ""), (
                 self.process.returncode,
-                said,
+                errors,
             )
 
 

@@ -137,14 +137,14 @@ class OverBoth(unittest.TestCase):
                 )
                 self.assertEqual(client.stdout.readline(), "waiting\n")
                 server.kill()
-                said, complained = client.communicate(timeout=LIMIT)
+                output, errors = client.communicate(timeout=LIMIT)
                 self.assertEqual(
-                    (client.returncode, said), (0, "unreachable\n"), complained
+                    (client.returncode, output), (0, "unreachable\n"), errors
                 )
                 lines = [
                     line
-                    for line in complained.splitlines()
-                    if " warning " not in line  # of the library, on its peer
+                    for line in errors.splitlines()
+                    if " warning " not in line  # of the library, about its peer
                 ]
                 self.assertEqual(lines, [])
 

@@ -57,10 +57,10 @@ class Readme(unittest.TestCase):
         ) as process:
             try:
                 address = process.stdout.readline().strip()
-                said = self.run_sample("client.py", address)
+                output = self.run_sample("client.py", address)
             finally:
                 process.terminate()
-        self.assertEqual(said, block_after("The client prints"))
+        self.assertEqual(output, block_after("The client prints"))
 
     def test_transfer(self):
         try:

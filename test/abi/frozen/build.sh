@@ -10,8 +10,8 @@
 #   build.sh ../../../abi libna_frozen-aarch64-clang.so clang --target=aarch64-linux-gnu
 #
 # INCLUDE: the folder of na_plugin.h. Needs no C library; for another
-# architecture, and with --target, lld. The binaries that are committed are never
-# replaced: a later minor gets some of its own. Exit status 0 or the compiler's.
+# architecture, and with --target, lld. Committed binaries are never replaced: a
+# later minor adds its own. Exit status 0 or the compiler's.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -22,13 +22,13 @@ options=(-std=c11 -O2 -ffreestanding -fno-builtin -fno-stack-protector
     -fno-asynchronous-unwind-tables -fvisibility=hidden -fPIC
     -Wall -Wextra -Wpedantic -Werror -shared -nostdlib
     -Wl,-z,defs,-z,relro,--build-id=none,--hash-style=gnu,-s)
-# The compiler that an operation of the standard library is recognized by would
-# call memcpy from within memcpy, and atomics from a library.
+# Otherwise a compiler may replace the loop in memcpy by a call of memcpy, and
+# atomic operations by calls of a library.
 for option in -fno-tree-loop-distribute-patterns -mno-outline-atomics; do
     ! "$@" -Werror "$option" -x c -fsyntax-only - </dev/null 2>/dev/null ||
         options+=("$option")
 done
-# GNU's linker would fill a page of 64 KiB for aarch64.
+# GNU's linker aligns segments to 64 KiB for aarch64, which makes large files.
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 case " $*" in
