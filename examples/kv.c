@@ -424,7 +424,7 @@ main(int argc, char **argv)
     hg_class = HG_Init(argv[2], is_server);
     context = hg_class ? HG_Context_create(hg_class) : NULL;
     if (!context)
-        return 1; /* the library has said why */
+        return 1; /* the library has logged the reason */
     for (size_t i = 0; i < sizeof rpcs / sizeof rpcs[0]; i++) {
         hg_id_t one = MERCURY_REGISTER(hg_class, rpcs[i].name, kv_in_t,
             kv_out_t, is_server ? rpcs[i].handler : NULL);

@@ -192,7 +192,7 @@ main(int argc, char **argv)
     hg_class = HG_Init(argv[2], is_server);
     context = hg_class ? HG_Context_create(hg_class) : NULL;
     if (!context)
-        return 1; /* the library has said why */
+        return 1; /* the library has logged the reason */
     id = MERCURY_REGISTER(
         hg_class, "state", void, state_t, is_server ? on_state : NULL);
     status = is_server ? server(hg_class, context)

@@ -5,9 +5,9 @@
  *   pubsub subscribe INFO ADDRESS TOPIC [COUNT]    prints texts, COUNT at most
  *   pubsub publish INFO ADDRESS TOPIC TEXT...
  *
- * Shows RPCs without responses: their callback runs when the request has left. The
- * server keeps the addresses that subscriptions came from, and forgets one as soon
- * as a text cannot be sent there. A subscriber listens, hence is a server, too. */
+ * Shows RPCs without responses: their callback runs when the request was sent. The
+ * server keeps the addresses of its subscribers, and drops one as soon as a text
+ * cannot be sent to it. A subscriber listens, hence is a server, too. */
 #include <mercury.h>
 #include <mercury_macros.h>
 #include <mercury_proc_string.h>
@@ -299,7 +299,7 @@ main(int argc, char **argv)
     hg_class = HG_Init(argv[2], is_server || is_subscriber);
     context = hg_class ? HG_Context_create(hg_class) : NULL;
     if (!context)
-        return 1; /* the library has said why */
+        return 1; /* the library has logged the reason */
     subscribe_id = MERCURY_REGISTER(hg_class, "subscribe", subscribe_in_t,
         subscribe_out_t, is_server ? on_subscribe : NULL);
     publish_id = MERCURY_REGISTER(

@@ -6,8 +6,8 @@
  *
  * Shows a pipeline of bulk transfers: the source has several blocks on the way,
  * each in a buffer that was registered once; the sink pulls them into buffers of
- * its own, and writes each where it belongs as soon as it is there. A block's
- * response says that it was written, and frees its buffer for the next one. */
+ * its own, and writes each at its place as soon as it has arrived. A block's
+ * response confirms the write, and frees its buffer for the next one. */
 #include <mercury.h>
 #include <mercury_macros.h>
 #include <mercury_proc_bulk.h>
@@ -298,7 +298,7 @@ main(int argc, char **argv)
     hg_class = HG_Init(argv[2], is_sink);
     context = hg_class ? HG_Context_create(hg_class) : NULL;
     if (!context)
-        return 1; /* the library has said why */
+        return 1; /* the library has logged the reason */
     id = MERCURY_REGISTER(
         hg_class, "block", block_in_t, block_out_t, is_sink ? on_block : NULL);
     status = is_sink ? sink(hg_class, context, argv[3])

@@ -123,7 +123,7 @@ main(int argc, char **argv)
     }
     hg_class = HG_Init(argv[1], HG_FALSE);
     if (!hg_class)
-        return 1; /* the log says why */
+        return 1; /* the log has the reason */
     context = HG_Context_create(hg_class);
     id = context ? rpcs_register(hg_class, NULL) : 0;
     ret =

@@ -231,7 +231,7 @@ main(int argc, char **argv)
     LIST_INIT(&server.requests);
     server.hg_class = HG_Init(argv[1], HG_TRUE);
     if (!server.hg_class)
-        return 1; /* the log says why */
+        return 1; /* the log has the reason */
     HG_Class_set_data(server.hg_class, &server, NULL);
     server.context = HG_Context_create(server.hg_class);
     if (server.context && rpcs_register(server.hg_class, handle_later) != 0)

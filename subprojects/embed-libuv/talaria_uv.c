@@ -2,9 +2,9 @@
 /*
  * libuv calls prepare handles right before it sleeps. There HG_Event_ready
  * decides: if the context has work, the loop must not sleep; if not, the
- * descriptor is readable as soon as there is some. An active idle handle is how a
- * libuv loop is told not to sleep, so that its other handles also get their turn
- * between two batches of the context's work.
+ * descriptor is readable as soon as there is some. An active idle handle
+ * keeps a libuv loop from sleeping; its other handles also get their turn between
+ * two batches of the context's work.
  */
 #include "talaria_uv.h"
 
@@ -46,7 +46,7 @@ before_sleep(uv_prepare_t *prepare)
     work(uv);
 }
 
-/* The context wants progress, whatever HG_Event_ready would say now. */
+/* The context needs progress, whether or not HG_Event_ready is true. */
 static void
 readable(uv_poll_t *poll, int status, int events)
 {

@@ -26,7 +26,7 @@ struct talaria_uv {
 /* Runs the callbacks and RPC handlers of a context in the loop, from its next
  * iteration on. uv and context must stay valid until `stopped` was called.
  *
- * failed: the transport is lost (ret says why); nothing runs any more, and the
+ * failed: the transport is lost (ret: the reason); nothing runs any more, and the
  *   caller stops uv.
  * Returns 0, or a libuv error: UV_ENOTSUP if the transport has no event
  * descriptor, otherwise that of uv_poll_init. On an error uv is not in use. */

@@ -13,7 +13,7 @@ struct second {
     na_plugin_addr *self;
 };
 
-/* Opens it. context may be NULL. Must come before any descriptor is created. */
+/* Opens it. context may be NULL. Call it before any descriptor is created. */
 void second_open(struct second *second, const char *info, hg_class_t *hg_class,
     hg_context_t *context);
 

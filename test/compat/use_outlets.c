@@ -29,19 +29,19 @@ HG_LOG_DECL_REGISTER(mine);
 HG_LOG_SUBSYS_DECL_REGISTER(part, mine);
 HG_LOG_SUBSYS_DECL_STATE_REGISTER(off, mine, HG_LOG_OFF);
 HG_LOG_SUBSYS_DECL_STATE_REGISTER(on, mine, HG_LOG_ON);
-/* Registered by hand, if at all. */
+/* Registered explicitly. */
 static HG_LOG_OUTLET_DECL(late) = HG_LOG_OUTLET_INITIALIZER(
     late, HG_LOG_PASS, NULL, NULL);
 
 static char output[8192];
-static FILE *said_to;
+static FILE *logged_to;
 
 static int HG_ATTR_PRINTF(2, 3) listen_to(FILE *stream, const char *format, ...)
 {
     size_t used = strlen(output);
     va_list ap;
 
-    said_to = stream;
+    logged_to = stream;
     va_start(ap, format);
     (void) vsnprintf(output + used, sizeof output - used, format, ap);
     va_end(ap);
@@ -50,7 +50,7 @@ static int HG_ATTR_PRINTF(2, 3) listen_to(FILE *stream, const char *format, ...)
 
 /* Log output since the last call. */
 static bool
-heard(const char *text)
+logged(const char *text)
 {
     bool same = strcmp(output, text) == 0;
 
@@ -141,21 +141,21 @@ use_lines(void)
     HG_LOG_WRITE(mine, HG_LOG_LEVEL_INFO, "%d and %s", evaluate(), "two");
     (void) snprintf(expected, sizeof expected,
         "# mine: [info] %s:%d: use_lines(): 1 and two\n", __FILE__, line);
-    CHECK(heard(expected) && said_to == hg_log_get_stream_debug());
+    CHECK(logged(expected) && logged_to == hg_log_get_stream_debug());
     HG_LOG_WRITE(mine, HG_LOG_LEVEL_DEBUG, "%d", evaluate());
     HG_LOG_SUBSYS_WRITE(off, mine, HG_LOG_LEVEL_FATAL, "%d", evaluate());
     HG_LOG_WRITE_DEBUG_EXT(mine, "header", "%d", evaluate());
-    CHECK(heard("") && evaluated == 1);
+    CHECK(logged("") && evaluated == 1);
     hg_log_set_stream_warning(stdout);
     hg_log_write(&HG_LOG_OUTLET(mine_part), HG_LOG_LEVEL_WARNING, "module",
         "f.c", 7, "f", true, "no end");
-    CHECK(heard("# part: [warning] module: f.c:7: f(): no end"));
-    CHECK(said_to == stdout && hg_log_get_stream_warning() == stdout);
+    CHECK(logged("# part: [warning] module: f.c:7: f(): no end"));
+    CHECK(logged_to == stdout && hg_log_get_stream_warning() == stdout);
     hg_log_set_stream_warning(NULL);
     CHECK(hg_log_get_stream_warning() == stderr);
     CHECK(hg_log_get_stream_error() == stderr);
     write_v("%s", "by a list");
-    CHECK(heard("# mine: [error] by a list\n"));
+    CHECK(logged("# mine: [error] by a list\n"));
     HG_Util_set_log_level("debug");
     HG_LOG_SUBSYS_WRITE_DEBUG_EXT(part, mine, "header", "%d\n", 5);
     CHECK(strstr(output, ": header\n5\n---\n") != NULL);
@@ -163,7 +163,7 @@ use_lines(void)
     hg_log_set_func(NULL);
     HG_Util_set_log_level("none");
     HG_LOG_WRITE(mine, HG_LOG_LEVEL_FATAL, "%d", evaluate());
-    CHECK(heard("") && evaluated == 1);
+    CHECK(logged("") && evaluated == 1);
 }
 
 static void

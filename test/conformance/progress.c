@@ -172,7 +172,7 @@ conn_read(struct wire_conn *conn, uint32_t budget)
         /* a reset is reported once; earlier records can be read after it */
         if (got < 0 && (errno == ECONNRESET || errno == EINTR))
             continue;
-        WIRE_LOG(cls->host, INFO, "%s is gone",
+        WIRE_LOG(cls->host, INFO, "%s has disconnected",
             conn->peer ? conn->peer->name : "an unknown peer");
         wire_conn_end(conn, NA_PLUGIN_E_HOSTUNREACH);
         return false;

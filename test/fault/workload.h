@@ -16,7 +16,7 @@ struct workload_rule {
     bool (*failed)(void); /* whether the failure has been injected */
 };
 
-/* Sets up the log, which allocates. Must come before the failure is armed. */
+/* Sets up the log, which allocates. Call it before the failure is armed. */
 void workload_prepare(void);
 
 /* Runs the workload and reports deviations as failures (run.h). */

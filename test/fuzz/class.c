@@ -162,8 +162,8 @@ check_addr(struct fuzz_class *c, na_plugin_addr *addr)
     c->ops->addr_free(c->cls, addr);
 }
 
-/* Asks for memory by a descriptor that an attacker has forged. What comes is of
- * the one registration that may be read. */
+/* Requests memory by a descriptor that an attacker has forged. The data that
+ * arrive are of the only readable registration. */
 static void
 try_get(struct fuzz_class *c, na_plugin_mem *remote, uint64_t offset)
 {

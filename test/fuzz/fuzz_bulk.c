@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Bulk descriptors, at classes of each transport, and of two. What is decoded
- * is encoded as it came; data that came inside are read, and memory elsewhere,
+/* Bulk descriptors, at classes of each transport, and of two. A decoded
+ * one is encoded to the same bytes. The data in it are read, and remote memory,
  * which belongs to no process or to the class itself, is read.
  *
  *   u8 which class; below 0x80 the bytes of a descriptor, else u8 which of the

@@ -30,7 +30,7 @@ static hg_id_t ids[4];
 static hg_handle_t kept[KEPT_MAX];
 static unsigned kept_count;
 
-/* Answers with what came, or, if that begins with 'L', much more. */
+/* Answers with the input, or, if that begins with 'L', with much more. */
 static hg_return_t
 answer(hg_handle_t handle)
 {
@@ -46,7 +46,7 @@ answer(hg_handle_t handle)
     if (in.size > 0 && in.data[0] == 'L')
         out = (blob_t){sizeof large, large};
     ret = HG_Respond(handle, NULL, NULL, &out);
-    /* CANCELED: a cancel message came first, and the answer is a large one;
+    /* CANCELED: a cancel message arrived first, and the answer is a large one;
      * HOSTUNREACH: the request names a context that the attacker lacks. */
     fuzz_require(ret == HG_SUCCESS || ret == HG_OPNOTSUPPORTED ||
                  ret == HG_CANCELED || ret == HG_HOSTUNREACH);

@@ -28,7 +28,7 @@ free_struct(hg_class_t *hg_class, hg_proc_cb_t proc_cb, void *data)
     free(data);
 }
 
-/* The struct that bytes stand for, or NULL. */
+/* Decodes bytes to a struct. Returns it, or NULL. */
 static void *
 decode(hg_class_t *hg_class, hg_proc_cb_t proc_cb, size_t data_size,
     uint8_t *bytes, size_t size)

@@ -9,7 +9,7 @@
 #include "mercury_proc.h"
 
 /* Decodes bytes by a proc into a struct of data_size bytes, encodes that, decodes
- * and encodes what came of it, which has to be the same, and frees all of it.
+ * and encodes the result, which has to be the same, and frees all of it.
  * True: the bytes were decoded. */
 bool fuzz_round(hg_class_t *hg_class, hg_proc_cb_t proc_cb, size_t data_size,
     const uint8_t *bytes, size_t size);

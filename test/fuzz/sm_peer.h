@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A peer of an sm class, in the same process: a socket, a ring, and hands that do
- * what an input says. */
+/* A peer of an sm class, in the same process: a socket, a ring, and
+ * actions by a fuzzer's input. */
 #ifndef SM_PEER_H
 #define SM_PEER_H
 
@@ -37,7 +37,7 @@ void sm_peer_send(const struct sm_peer *peer, const void *bytes, size_t length,
 /* Reads what the class has sent, and its ring. */
 void sm_peer_hear(struct sm_peer *peer);
 
-/* Polls the class, which looks at its sockets every time. */
+/* Polls the class, which polls its sockets every time. */
 void sm_peer_poll(struct sm_peer *peer);
 
 /* One of several descriptors that a peer could pass: sealed memory and other. The

@@ -86,7 +86,7 @@ send_many(struct pair *pair)
                 for (uint32_t i = 0; i < MESSAGES; i++)
                     pending[i] = pending[i] && sends[i] != sent.op;
             }
-            ck_assert_msg(now_ns() < end, "%u of %u came", n, MESSAGES);
+            ck_assert_msg(now_ns() < end, "%u of %u arrived", n, MESSAGES);
         }
         ck_assert_int_eq(event.status, NA_PLUGIN_OK);
         ck_assert_uint_eq(event.length, event.tag * 105);

@@ -32,7 +32,7 @@ receive(struct node *node, void *op, struct node *other, uint64_t tag)
         if (other != NULL)
             poll_one(other, &sent);
         if (now_ns() > end)
-            ck_abort_msg("message %u did not come", (unsigned) tag);
+            ck_abort_msg("message %u did not arrive", (unsigned) tag);
     }
     ck_assert_int_eq(event.status, NA_PLUGIN_OK);
     ck_assert_uint_eq(event.tag, tag);

@@ -208,7 +208,7 @@ START_TEST(context_destroyed_during_gets)
         sleep_and_wake(&fixture);
         for (size_t i = 0; i < BYTES; i++)
             if (fixture.memory[i] != 3)
-                ck_abort_msg("byte %zu came late", i);
+                ck_abort_msg("byte %zu arrived late", i);
     }
     fixture_close(&fixture);
 }
@@ -249,7 +249,7 @@ START_TEST(context_destroyed_after_partial_gets)
             sleep_and_wake(&fixture);
         for (size_t i = 0; i < BYTES; i++)
             if (fixture.memory[i] != 3)
-                ck_abort_msg("byte %zu came late", i);
+                ck_abort_msg("byte %zu arrived late", i);
     }
     fixture_close(&fixture);
 }

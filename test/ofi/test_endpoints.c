@@ -239,7 +239,7 @@ START_TEST(messages_wait_for_room_at_an_endpoint)
     void *op = op_new(&b.node);
     bool posted = false;
     for (uint64_t end = now_ns() + WAIT_NS; left != 0 || sent != MANY;) {
-        ck_assert_msg(now_ns() < end, "%u messages did not come", left);
+        ck_assert_msg(now_ns() < end, "%u messages did not arrive", left);
         if (poll_of(&a, a.second, &event)) {
             ck_assert_int_eq(event.status, NA_PLUGIN_OK);
             for (uint32_t i = 0; i < MANY; i++)
@@ -334,7 +334,7 @@ START_TEST(class_close_drops_messages_waiting_for_an_endpoint)
     while (value_of(&b.node, "messages_received") < 10) {
         poll_of(&a, a.second, &event);
         ck_assert(!poll_one(&b.node, &event));
-        ck_assert_msg(now_ns() < end, "they do not come");
+        ck_assert_msg(now_ns() < end, "they do not arrive");
     }
     /* they are retried at each poll, and counted once */
     for (uint32_t i = 0; i < 100; i++)
@@ -490,7 +490,7 @@ START_TEST(endpoint_serves_a_first_context_that_is_not_polled)
     wanted.fd = wait_of(&b)->fd(b.second);
     while (!poll_of(&b, b.second, &event)) {
         uint64_t sleep_ns = 0;
-        ck_assert_msg(now_ns() - begin < WAIT_NS, "it does not come");
+        ck_assert_msg(now_ns() - begin < WAIT_NS, "it does not arrive");
         poll_of(&a, a.second, &event);
         if (wait_of(&b)->arm(b.second, &sleep_ns) != NA_PLUGIN_OK)
             continue;

@@ -102,14 +102,14 @@ flood_take(struct pair *pair, uint32_t taken, uint32_t least, uint32_t *sent_p)
                          bytes, sizeof(bytes), NULL, 0),
         NA_PLUGIN_PENDING);
     while (!poll_one(&pair->b, &event)) {
-        uint64_t came = node_counter(&pair->b, "messages_received");
+        uint64_t arrived = node_counter(&pair->b, "messages_received");
         uint64_t failed = node_counter(&pair->b, "malformed");
-        if (came == taken && came + failed >= FLOOD)
+        if (arrived == taken && arrived + failed >= FLOOD)
             pair->b.ops->cancel(pair->b.ctx, pair->b_op);
         *sent_p += poll_one(&pair->a, &sent) ? 1 : 0;
         if (now_ns() > end)
             ck_abort_msg(
-                "%u came, %u failed", (uint32_t) came, (uint32_t) failed);
+                "%u arrived, %u failed", (uint32_t) arrived, (uint32_t) failed);
     }
     if (event.status == NA_PLUGIN_E_CANCELED)
         return FLOOD;

@@ -75,24 +75,24 @@ END_TEST
 
 /* "My context has an endpoint with this name": sent by an endpoint that is its
  * class's first. */
-#define TOLD_LENGTH 31U /* length of its own endpoint's name */
-#define TOLD_NAME 32U   /* offset of the name */
-#define TOLD_BYTES 38U  /* length of the whole message */
+#define PING_LENGTH 31U /* length of its own endpoint's name */
+#define PING_NAME 32U   /* offset of the name */
+#define PING_BYTES 38U  /* length of the whole message */
 
 static void
-send_raw(unsigned char bytes[TOLD_BYTES + 32])
+send_raw(unsigned char bytes[PING_BYTES + 32])
 {
     static const unsigned char first[] = {127, 0, 0, 1, 0, 9};
     static const unsigned char endpoint[] = {127, 0, 0, 1, 0, 10};
 
-    memset(bytes, 0, TOLD_BYTES + 32);
+    memset(bytes, 0, PING_BYTES + 32);
     bytes[0] = 1;
     bytes[1] = 6;
     bytes[4] = 1; /* the context */
     bytes[8] = 7; /* the number of its class */
     bytes[24] = sizeof(first);
     memcpy(bytes + 25, first, sizeof(first));
-    memcpy(bytes + TOLD_NAME, endpoint, sizeof(endpoint));
+    memcpy(bytes + PING_NAME, endpoint, sizeof(endpoint));
 }
 
 static const struct {
@@ -101,20 +101,20 @@ static const struct {
     unsigned char byte;
     uint32_t length;
 } forged[] = {
-    {"of another version", 0, 2, TOLD_BYTES},
-    {"of a class without a number", 8, 0, TOLD_BYTES},
-    {"of the first context", 4, 0, TOLD_BYTES},
-    {"of a context beyond the last", 5, 1, TOLD_BYTES},
-    {"of far beyond", 7, 255, TOLD_BYTES},
-    {"without a name", 4, 1, TOLD_NAME},
-    {"cut short", 4, 1, TOLD_BYTES - 1},
-    {"of IPv6", 4, 1, TOLD_NAME + 22},
-    {"too long", 4, 1, TOLD_BYTES + 1},
-    {"with port 0", TOLD_NAME + 5, 0, TOLD_BYTES},
-    {"from a endpoint that is its class's first", TOLD_LENGTH, 6,
-        TOLD_BYTES + 8},
-    {"from a endpoint with half a name", TOLD_LENGTH, 3, TOLD_BYTES + 8},
-    {"from a endpoint whose name is beyond", TOLD_LENGTH, 200, TOLD_BYTES},
+    {"of another version", 0, 2, PING_BYTES},
+    {"of a class without a number", 8, 0, PING_BYTES},
+    {"of the first context", 4, 0, PING_BYTES},
+    {"of a context beyond the last", 5, 1, PING_BYTES},
+    {"of far beyond", 7, 255, PING_BYTES},
+    {"without a name", 4, 1, PING_NAME},
+    {"cut short", 4, 1, PING_BYTES - 1},
+    {"of IPv6", 4, 1, PING_NAME + 22},
+    {"too long", 4, 1, PING_BYTES + 1},
+    {"with port 0", PING_NAME + 5, 0, PING_BYTES},
+    {"from an endpoint that is its class's first", PING_LENGTH, 6,
+        PING_BYTES + 8},
+    {"from an endpoint with half a name", PING_LENGTH, 3, PING_BYTES + 8},
+    {"from an endpoint whose name is beyond", PING_LENGTH, 200, PING_BYTES},
 };
 #define FORGED (sizeof(forged) / sizeof(forged[0]))
 
@@ -128,7 +128,7 @@ connect_raw(struct raw_peer *raw, struct node *node)
 
 START_TEST(hostile_endpoint_names_are_dropped_and_counted)
 {
-    unsigned char bytes[TOLD_BYTES + 32];
+    unsigned char bytes[PING_BYTES + 32];
     struct raw_peer raw;
     na_plugin_event event;
     struct node node;
@@ -148,7 +148,7 @@ START_TEST(hostile_endpoint_names_are_dropped_and_counted)
     /* This one is accepted: messages for that context are sent to a dead
      * address, and then to the first endpoint, which drops them. */
     send_raw(bytes);
-    raw_peer_send(&raw, &node, bytes, TOLD_BYTES);
+    raw_peer_send(&raw, &node, bytes, PING_BYTES);
     for (uint64_t end = now_ns() + SECOND / 5; now_ns() < end;)
         ck_assert(!poll_one(&node, &event));
     ck_assert_uint_eq(node_counter(&node, "malformed"), FORGED);
@@ -175,7 +175,7 @@ END_TEST
 START_TEST(hostile_truncated_headers_are_dropped)
 {
     static const unsigned char endpoint[] = {127, 0, 0, 1, 0, 10};
-    unsigned char bytes[TOLD_BYTES + 32];
+    unsigned char bytes[PING_BYTES + 32];
     struct raw_peer raw;
     na_plugin_event event;
     uint64_t count = 0;
@@ -185,8 +185,8 @@ START_TEST(hostile_truncated_headers_are_dropped)
     send_raw(bytes);
     bytes[1] = 3;
     bytes[2] = 1;
-    bytes[TOLD_LENGTH] = sizeof(endpoint);
-    for (uint32_t length = TOLD_NAME; length < TOLD_NAME + 8; length++) {
+    bytes[PING_LENGTH] = sizeof(endpoint);
+    for (uint32_t length = PING_NAME; length < PING_NAME + 8; length++) {
         raw_peer_send(&raw, &node, bytes, length);
         count++;
         for (uint64_t end = now_ns() + WAIT_NS;
@@ -196,7 +196,7 @@ START_TEST(hostile_truncated_headers_are_dropped)
         }
     }
     /* all of it */
-    raw_peer_send(&raw, &node, bytes, TOLD_NAME + 8);
+    raw_peer_send(&raw, &node, bytes, PING_NAME + 8);
     for (uint64_t end = now_ns() + SECOND / 5; now_ns() < end;)
         ck_assert(!poll_one(&node, &event));
     ck_assert_uint_eq(node_counter(&node, "malformed"), count);
@@ -208,7 +208,7 @@ END_TEST
 /* Invented classes, each with an endpoint: they are dropped again. */
 START_TEST(hostile_endpoint_names_do_not_accumulate)
 {
-    unsigned char bytes[TOLD_BYTES + 32];
+    unsigned char bytes[PING_BYTES + 32];
     struct raw_peer raw;
     na_plugin_event event;
     struct node node;
@@ -218,11 +218,11 @@ START_TEST(hostile_endpoint_names_do_not_accumulate)
         send_raw(bytes);
         bytes[26] = (unsigned char) (i >> 8);
         bytes[27] = (unsigned char) i;
-        raw_peer_send(&raw, &node, bytes, TOLD_BYTES);
+        raw_peer_send(&raw, &node, bytes, PING_BYTES);
     }
     /* the last one shows that all have arrived */
     bytes[0] = 0;
-    raw_peer_send(&raw, &node, bytes, TOLD_BYTES);
+    raw_peer_send(&raw, &node, bytes, PING_BYTES);
     for (uint64_t end = now_ns() + WAIT_NS;
          node_counter(&node, "malformed") == 0;) {
         ck_assert(!poll_one(&node, &event));

@@ -26,8 +26,8 @@
 static const char *const protocols[] = {"tcp", "tcp;ofi_rxm", "sockets"};
 #define PROTOCOLS ((int) (sizeof(protocols) / sizeof(protocols[0])))
 
-/* rxm does not accept thousands of them in time, and sockets serves no others
- * beside them. */
+/* rxm does not accept thousands of them in time, and sockets serves no other peers
+ * meanwhile. */
 static uint32_t
 silent_peer_count(const char *protocol)
 {

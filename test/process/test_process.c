@@ -29,7 +29,7 @@ static const char *shared_path, *static_path;
 static char **transports;
 static int transport_count;
 
-/* Loads a module; its library searches its plugins where the environment says.
+/* Loads a module; its library searches plugins as the environment sets.
  * handle_p may be NULL. */
 static const struct node_ops *
 load(const char *path, void **handle_p)
@@ -117,7 +117,7 @@ START_TEST(two_copies_in_one_process_call_each_other)
         pair_call(&there);
         pair_call(&back);
     }
-    /* one copy's classes end, the other's go on */
+    /* one copy's classes end, the other's continue */
     pair_close(&there);
     pair_call(&back);
     pair_close(&back);
@@ -375,7 +375,7 @@ START_TEST(unloading_leaves_little_memory)
 }
 END_TEST
 
-/* Set when leaks are looked for: these cases leave memory without a pointer. */
+/* Set under a leak checker: these cases leave memory without a pointer. */
 void __lsan_do_leak_check(void) __attribute__((weak));
 
 int

@@ -286,7 +286,7 @@ add_hosts(TCase *tcase)
     session_add(tcase, auto_sm_other_namespace_is_another_host);
 }
 
-/* Set when leaks are looked for, which works within one namespace only. */
+/* Set under a leak checker, which works within one namespace only. */
 void __lsan_do_leak_check(void) __attribute__((weak));
 
 /* Whether this user may create namespaces. */

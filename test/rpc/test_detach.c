@@ -324,7 +324,7 @@ START_TEST(detach_late_answer_is_not_delivered)
 
     session_begin(&s, _i, &setup);
     late_echo(&s, LOOP_SEND_EXPECTED, 0, 40);
-    /* The target's gets come first: one, or several of 1000 bytes. Calls to
+    /* The target's gets are first: one, or several of 1000 bytes. Calls to
      * self fetch nothing. */
     if (s.mode->shape != SESSION_SELF)
         late_echo(&s, LOOP_GET,

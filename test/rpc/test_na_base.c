@@ -443,7 +443,7 @@ collect(const struct na_cb_info *info)
         ck_assert_ptr_nonnull(got->source);
         ck_assert_int_eq(
             bytes[na_send_header(collector->pair)], (char) got->tag);
-        /* Each message comes with a reference to its source. */
+        /* Each message has a reference to its source. */
         ck_assert_int_eq(
             NA_Addr_free(collector->pair->na_class, got->source), NA_SUCCESS);
         collector->messages++;

@@ -354,7 +354,7 @@ START_TEST(hostile_assist_owner_that_overwrites_the_claim)
 END_TEST
 
 /* It takes a piece and copies nothing: the get waits, also when it is cancelled, as
- * the piece may still be written, until the peer has declined or gone. */
+ * the piece may still be written, until the peer has declined or ended. */
 START_TEST(hostile_assist_owner_that_takes_a_piece_and_waits)
 {
     struct asked asked;

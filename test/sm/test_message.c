@@ -496,7 +496,7 @@ START_TEST(message_several_senders_all_arrive)
 END_TEST
 
 /* More peers than the active poll list holds: silent ones are polled only now
- * and then, and are heard when they send again. */
+ * and then, and their messages arrive when they send again. */
 START_TEST(message_many_idle_peers_are_heard_again)
 {
     enum { PEERS = 40 };

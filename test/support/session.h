@@ -84,7 +84,7 @@ const struct session_mode *session_mode_at(int mode);
  * transport. Called by session_begin. Calls nothing else of the library. */
 void session_prepare(const struct session_mode *mode);
 
-/* Starts both sides; fails the test if that fails. Must come before any call
+/* Starts both sides; fails the test if that fails. Call it before any call
  * into the library. */
 void session_begin(
     struct session *session, int mode, const struct session_setup *setup);

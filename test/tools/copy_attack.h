@@ -9,7 +9,7 @@
 struct attack {
     pid_t server;
     char address[256];
-    struct peer peer; /* has said hello */
+    struct peer peer; /* has sent a hello */
     char *chunk;      /* COPY_CHUNK_SIZE bytes, */
     hg_bulk_t bulk;   /* registered for both */
 };

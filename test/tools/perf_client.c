@@ -208,7 +208,7 @@ server_await_log(const char *text)
     while (!server_logged(text)) {
         struct timespec nap = {.tv_nsec = 20000000};
 
-        ck_assert_msg(peer_clock() < deadline, "never said: %s", text);
+        ck_assert_msg(peer_clock() < deadline, "never logged: %s", text);
         nanosleep(&nap, NULL);
     }
 }

@@ -457,7 +457,7 @@ put(void)
     return serve(peer_start("put", source, address, (char *) NULL));
 }
 
-/* A server that doesn't say of each file that it was stored. */
+/* A server that doesn't report the result of each file. */
 START_TEST(store_answer_invalid_fails)
 {
     static const char *const names[] = {"exported/a", "exported/b"};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A server of `talaria copy` with clients whose batches of small files are
- * invalid: nothing of them is made; of a file that cannot be made, the client is
- * told. */
+ * invalid: no file of these is created. The status of a file that cannot be
+ * created is returned. */
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -112,7 +112,7 @@ START_TEST(store_size_beyond_memory_refused)
         begin_batch(&batch);
         copy_batch_append(&batch, &file, "abcdefgh");
         size = copy_batch_end(&batch);
-        /* The size stands behind mode and time. */
+        /* The size follows mode and time. */
         memset(attack.chunk + 16, i == 0 ? 0xff : 9, i == 0 ? 4 : 1);
         ck_assert_uint_eq(store(1, size, false, &out), COPY_INVALID);
     }
@@ -120,7 +120,7 @@ START_TEST(store_size_beyond_memory_refused)
 }
 END_TEST
 
-/* Each file has a status of its own; the others are made. */
+/* Each file has its own status; the others are created. */
 START_TEST(store_path_refused)
 {
     static const struct {

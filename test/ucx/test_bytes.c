@@ -198,8 +198,8 @@ START_TEST(data_to_self_is_copied)
 }
 END_TEST
 
-/* The registration's access is checked for self too, whatever the serialized
- * form says. */
+/* The registration's access is checked for self too, not that of the serialized
+ * form. */
 START_TEST(data_to_self_is_access_checked)
 {
     static unsigned char there[64], here[64];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Peers of other libraries and programs, and missing peers: what the log
- * says. */
+/* Peers of other libraries and programs, and missing peers: the log
+ * lines. */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>

@@ -58,7 +58,7 @@ START_TEST(hostile_fragments_are_checked_for_range_and_access)
         {"a get that begins at the end", ANSWERED, UCX_GET, .header = 56,
             .fragment = {.offset = 100, .length = 1},
             .status = NA_PLUGIN_E_INVALID_ARG},
-        {"a get that goes round", ANSWERED, UCX_GET, .header = 56,
+        {"a get that wraps around", ANSWERED, UCX_GET, .header = 56,
             .fragment = {.offset = UINT64_MAX - 3, .length = 9},
             .status = NA_PLUGIN_E_INVALID_ARG},
     };
@@ -278,7 +278,7 @@ START_TEST(hostile_fragments_with_a_guessed_id_are_refused)
     raw_peer_join(&fixture.raw, fixture.sides, fixture.port);
     for (uint64_t i = 1; i <= NEIGHBOURS; i++) {
         guess(&fixture, &all, all.number - i, "a number before");
-        guess(&fixture, &all, all.number + i, "a number behind");
+        guess(&fixture, &all, all.number + i, "a later number");
     }
     for (uint32_t i = 0; i < 64; i++)
         guess(&fixture, &all, all.number ^ (UINT64_C(1) << i), "another bit");
@@ -321,14 +321,14 @@ forge(struct fixture *fixture, const struct registrations *all,
     ck_assert_msg(got == status, "%s: %d", how, (int) got);
     for (size_t i = 0; i < sizeof(own); i++)
         if (own[i] != 0xee)
-            ck_abort_msg("%s: bytes came", how);
+            ck_abort_msg("%s: bytes arrived", how);
     registrations_check(all, how);
     act_fini(&act);
     ops->mem_remote_free(fixture->friend.cls, remote);
     ops->mem_deregister(fixture->friend.cls, local);
 }
 
-/* The same through the plugin: it sends what the bytes say, the owner
+/* The same through the plugin: it sends the values of the bytes, the owner
  * refuses. */
 START_TEST(hostile_changed_descriptors_are_refused)
 {

@@ -44,7 +44,7 @@ START_TEST(hostile_hellos_are_counted_and_end_the_connection)
         size_t length = sizeof(hello);
         if (i == sizeof(wrong_hellos) / sizeof(wrong_hellos[0])) {
             memset(hello.name, 'x', sizeof(hello.name));
-            /* and not for the bytes behind it */
+            /* and not for the bytes after it */
             fixture.victim.expected = "its hello is malformed";
         } else {
             what = wrong->what;

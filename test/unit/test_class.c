@@ -192,7 +192,7 @@ START_TEST(class_extension_too_short_is_not_used)
 }
 END_TEST
 
-/* What a plugin returns beside an error is neither read nor closed. */
+/* Other values that a plugin returns with an error are neither read nor closed. */
 static void
 assert_open_fails(int32_t code, na_return_t wanted, const char *text)
 {

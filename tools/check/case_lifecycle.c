@@ -143,7 +143,8 @@ close_on_exec(void)
     kit_recv_unexpected(a, 0, length);
     kit_send_unexpected(b, 0, a, length, 0, 0);
     kit_await_message(a, 0, 11, length, 0, 0, kit_number(b));
-    /* libraries go on opening when they are connected, and plugins mark that */
+    /* libraries may still open descriptors after the connection, and plugins set
+     * their flags */
     kit_run_for(kit_quiet() / 4);
     list_fds(after);
     for (int fd = 0; fd < FDS; fd++)

@@ -15,13 +15,12 @@ struct kit_flow {
     struct kit_side *to;
     struct kit_side *from[KIT_SENDERS];
     uint32_t senders;
-    uint32_t count;           /* of each sender */
-    uint32_t received;        /* from all senders */
-    uint32_t received_before; /* when the limit was set */
-    uint64_t limit;           /* time by which the next must arrive */
-    uint32_t taken
-        [KIT_FLOW_OPS]; /* messages of operations 0 … that were looked at */
-    uint64_t least, range; /* of lengths */
+    uint32_t count;               /* of each sender */
+    uint32_t received;            /* from all senders */
+    uint32_t received_before;     /* when the limit was set */
+    uint64_t limit;               /* time by which the next must arrive */
+    uint32_t taken[KIT_FLOW_OPS]; /* checked messages of operations 0 … */
+    uint64_t least, range;        /* of lengths */
 };
 
 /* Opens a local receiver, and `senders` senders (kit_other) of count messages

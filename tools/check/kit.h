@@ -103,7 +103,7 @@ struct kit_side;
 /* How to open a class. Zeros: listening, thread mode 0, one context, which is
  * created. */
 struct kit_open_options {
-    uint32_t flags;       /* NA_PLUGIN_OPEN_* but for LISTEN */
+    uint32_t flags;       /* NA_PLUGIN_OPEN_* except LISTEN */
     uint32_t thread_mode; /* NA_PLUGIN_THREAD_* */
     uint32_t contexts;    /* to create at once; 0: one */
     bool not_listening;   /* does not listen */

@@ -51,8 +51,8 @@ struct token_binding {
 /* The side that proves: a proof of one side is invalid for the other. */
 enum token_side { TOKEN_CLIENT = 1, TOKEN_SERVER = 2 };
 
-/* Reads a token: all bytes of a regular file that this user owns and nobody
- * else can access, without a trailing line end. *token_p: to be freed by
+/* Reads a token: all bytes of a regular file that this user owns and no
+ * other can access, without a trailing line end. *token_p: to be freed by
  * token_free. Returns NULL, or the reason of the failure. */
 const char *token_read(const char *path, struct token **token_p);
 

@@ -26,7 +26,7 @@ write_left(const struct copy_progress *progress, double seconds)
         return;
     left = (uint64_t) (seconds * (double) (progress->found - progress->moved) /
                        (double) progress->moved);
-    if (left >= 360000) /* 100 hours: a rate that says nothing */
+    if (left >= 360000) /* 100 hours: a meaningless rate */
         return;
     if (left >= 3600)
         fprintf(stderr, "  %" PRIu64 ":%02" PRIu64 ":%02" PRIu64 " left",

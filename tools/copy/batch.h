@@ -27,8 +27,8 @@ void copy_batch_append(
 /* Ends a batch. Returns the bytes written. */
 uint32_t copy_batch_end(struct copy_batch *batch);
 
-/* Reads a batch of `count` files in `size` bytes of memory, which nobody else
- * may write to meanwhile, and calls `found` for each file with its contents
+/* Reads a batch of `count` files in `size` bytes of memory, which must not
+ * change meanwhile, and calls `found` for each file with its contents
  * (file->size bytes, valid during the call). The batch is checked first: no file
  * of an invalid batch is found. Paths are not checked. Returns 0, ENOMEM, or
  * EPROTO: the batch is invalid. */

@@ -5,7 +5,7 @@
 #define COPY_CAUSE_H
 
 /* From now on an error of the library's log is held, until copy_cause_take. Does
- * nothing if HG_LOG_LEVEL is set: then the log is wanted as it is. */
+ * nothing if HG_LOG_LEVEL is set: then the user expects the log as it is. */
 void copy_cause_hold(void);
 
 /* Returns the text of the held error, without time and place, valid until the

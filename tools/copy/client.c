@@ -34,7 +34,7 @@ disconnect(struct copy_client *client, const char *reason)
             HG_Cancel(client->slots[i].handle);
 }
 
-/* Returns what a cause says behind the address, which is printed anyway. */
+/* Returns the part of a cause after the address, which is printed anyway. */
 static const char *
 behind_address(const char *address, const char *cause)
 {

@@ -17,7 +17,7 @@
 int copy_partial_create(
     int dir, const char *name, struct copy_temp *temp_p, uint64_t *have_p);
 
-/* Removes the partial file for `name`, if there is one that nobody uses. */
+/* Removes the partial file for `name`, if there is one that is not in use. */
 void copy_partial_remove(int dir, const char *name);
 
 /* Whether the last component of a path is the name of a partial file. */

@@ -61,7 +61,7 @@
  *
  * With COPY_HOW_RESUME an upload continues a partial file: what the server has
  * kept of an upload to the same path that ended without a commit. A chunk within
- * its bytes may be verified in place of being written: COPY_OK says that the
+ * its bytes may be verified in place of being written: COPY_OK means that the
  * server's chunk has the checksum of the client's, and counts as a write;
  * COPY_CHECKSUM, that it has not, and the chunk has to be written. A chunk of a
  * download may be verified in place of being read, if the client has it: COPY_OK

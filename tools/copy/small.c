@@ -45,7 +45,7 @@ on_stored(struct copy_slot *slot, void *arg)
     enum copy_status status = copy_slot_answer(slot, &out);
     const copy_results_t *results = &out.store.results;
 
-    /* A server that doesn't say what became of each file. */
+    /* A server that doesn't report the result of each file. */
     if (status == COPY_OK && results->count != request->count)
         status = COPY_OTHER;
     for (uint32_t i = 0; request->items != NULL; i++) {

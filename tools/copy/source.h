@@ -6,7 +6,7 @@
 #include "copy/pipe.h"
 
 /* Opens item->fd and sets size, mode and time. Returns 0 or an errno value;
- * ESTALE: it is no regular file any more. */
+ * ESTALE: it is not a regular file any more. */
 int copy_source_open(struct copy_item *item);
 
 /* Whether the file was written to since it was opened: what was read of it may

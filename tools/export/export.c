@@ -52,7 +52,7 @@ parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-/* Waits until processes that were not looked at have published. */
+/* Waits until processes that had no reader before have published. */
 static int
 print_once(struct reader *reader)
 {

@@ -17,7 +17,7 @@ struct perf_against;
 bool perf_against_start(const char *command,
     const struct perf_settings *settings, struct perf_against **against_p);
 
-/* Runs server and client for a test at a size, each pinned as the settings say.
+/* Runs server and client for a test at a size, each pinned by the settings.
  * *value_p: in the unit of the test (whole round trips, bytes). false: it
  * failed or its output is not understood; the output was printed on standard
  * error. Blocks for two minutes at most. */

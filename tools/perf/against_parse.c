@@ -333,7 +333,7 @@ is_size(const char *text, uint64_t size)
            *end == '\0';
 }
 
-/* Rows have size, value, time in µs; a heading line tells the unit of the
+/* Rows have size, value, time in µs; a heading line has the unit of the
  * value. */
 static bool
 parse_hg(

@@ -58,7 +58,7 @@ answer_echo(struct hg_target *target, hg_handle_t handle)
     return ret;
 }
 
-/* Queues a request for the threads beside the progress thread. */
+/* Queues a request for the threads that respond. */
 static hg_return_t
 pass_on(struct hg_target *target, hg_handle_t handle)
 {

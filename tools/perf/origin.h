@@ -90,7 +90,7 @@ extern const struct perf_origin_ops perf_bulk_origin;
 
 const struct perf_origin_ops *perf_origin_ops(enum perf_level level);
 
-/* Sets the members that all levels have, but for ops. */
+/* Sets the members that all levels have, except ops. */
 void perf_origin_init(
     struct perf_origin *origin, const struct perf_origin_setup *setup);
 

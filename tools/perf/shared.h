@@ -31,7 +31,7 @@ struct perf_shared {
     uint32_t every;       /* each nth operation is a sample */
 
     _Atomic uint32_t order;    /* the command, and above it its number: in one
-                                  word, so that nobody takes one for another */
+                                  word, so both are read together */
     _Atomic uint32_t finished; /* processes or loops */
     struct perf_failure failure;
     struct perf_report reports[]; /* of the loops, client by client */

@@ -38,7 +38,7 @@ now(void)
     return (uint64_t) time.tv_sec * NS_PER_S + (uint64_t) time.tv_nsec;
 }
 
-/* Replaces what is no printable ASCII. */
+/* Replaces all but printable ASCII. */
 static void
 clean(char *text)
 {
@@ -91,8 +91,8 @@ own_pid(pid_t pid)
     return own;
 }
 
-/* Maps a page. The seals of the file keep its size, so that no access of the
- * mapping fails. Returns NULL if it is none. */
+/* Maps a page. The seals of the file fix its size, so no access to the mapping
+ * fails. Returns NULL if it is not a page. */
 static struct watch_page *
 map(int fd, const struct stat *st)
 {

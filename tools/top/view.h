@@ -13,7 +13,7 @@ struct view_rpc {
     const char *name;
     uint64_t id;
     enum watch_side side;
-    const uint64_t *values; /* since the process is looked at */
+    const uint64_t *values; /* since the first reading */
     double rate;
     double failure_rate;
     double answers; /* in this time */

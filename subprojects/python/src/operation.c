@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Forwards and transfers. Each completes one future, whose class (Call,
- * Transfer) is Python's: what was cancelled is told to `_canceled`. */
+ * Transfer) is Python's; `_canceled` is called for a cancelled one. */
 #include "binding.h"
 
 PyTypeObject *operation_type;
@@ -73,7 +73,7 @@ operation_complete(struct operation *operation, PyObject *value)
         Py_DECREF(error);
     }
     if (!result)
-        PyErr_WriteUnraisable(future); /* who else completed it? */
+        PyErr_WriteUnraisable(future); /* it is completed already */
     Py_XDECREF(result);
 }
 

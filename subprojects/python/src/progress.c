@@ -19,7 +19,7 @@ now_ns(void)
 
 /* Polls for a short time before the loop sleeps, since a wake-up costs both
  * processes more than a fast answer takes. The time doubles when that
- * succeeds and halves when it does not: who waits for long does not poll. */
+ * succeeds and halves when it does not, so long waits are not polled. */
 static hg_return_t
 spin(struct class_object *owner, unsigned int *count)
 {

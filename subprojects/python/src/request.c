@@ -176,8 +176,8 @@ request_respond(PyObject *self, PyObject *value)
     Py_RETURN_NONE;
 }
 
-/* Returns False if the origin cannot be told: it waits for an answer of a form
- * that has no place for a failure. */
+/* Returns False if the failure cannot be sent: the origin's form of an answer has
+ * no field for it. */
 static PyObject *
 request_fail(PyObject *self, PyObject *args)
 {

@@ -140,7 +140,7 @@ try_refuse(void)
     HG_Destroy(answer.handle);
 }
 
-/* name: ends or fill. Repeats the call and returns what the last one said. */
+/* name: ends or fill. Repeats the call and returns the last answer. */
 static uint64_t
 move(const char *name, void *memory, hg_size_t size, unsigned long count)
 {

@@ -28,8 +28,8 @@
 /* Of the environment, read again with each fi_getinfo and fi_fabric. */
 struct settings {
     int mr_mode;     /* FI_AWKWARD_MR: names with commas, see settings.c */
-    int own_keys;    /* FI_AWKWARD_OWN_KEYS: the provider chooses keys for whom
-                        its hints permit it to */
+    int own_keys;    /* FI_AWKWARD_OWN_KEYS: the provider chooses keys if the
+                        hints permit it */
     int key_bytes;   /* FI_AWKWARD_KEY_BYTES */
     int eagain;      /* FI_AWKWARD_EAGAIN: refusals before each acceptance */
     int inject;      /* FI_AWKWARD_INJECT: bytes */
@@ -39,15 +39,15 @@ struct settings {
     int late_wait;  /* FI_AWKWARD_LATE_WAIT: refusals of fi_trywait
                         after each completion */
     int late_send;  /* FI_AWKWARD_LATE_SEND: reads of the queue before a send is
-                        said to have ended */
+                        reported as complete */
     int fail_send;  /* FI_AWKWARD_FAIL_SEND: the send that fails, from 1 */
-    int fail_recv;  /* FI_AWKWARD_FAIL_RECV: the message that fails to come;
+    int fail_recv;  /* FI_AWKWARD_FAIL_RECV: the message that fails to arrive;
                         -1: each that fills a buffer of many */
     int fail_rma;   /* FI_AWKWARD_FAIL_RMA: the put or get that fails */
     int error;      /* FI_AWKWARD_ERROR: with which error */
     int multi;      /* FI_AWKWARD_MULTI: FI_MULTI_RECV is offered; 2: messages
-                        stand apart and at odd places, buffers are given up
-                        early, and released late and apart from messages */
+                        have gaps and unaligned offsets, buffers are given up
+                        early, and released late and without a message */
     int one_thread; /* FI_AWKWARD_ONE_THREAD: calls have to be serialized */
 };
 
@@ -156,7 +156,7 @@ struct ep {
     int sends;
     int received;
     int transfers;
-    int64_t looked; /* when, ns */
+    int64_t checked_ns; /* when peers were checked */
 };
 
 extern struct fi_provider awkward_provider;
@@ -201,7 +201,7 @@ void awkward_complete_at(struct cq *cq, void *context, uint64_t flags,
 void awkward_complete_send(struct cq *cq, void *context, int error);
 int awkward_trywait(struct cq *cq);
 
-/* Reads and answers what has come to an endpoint. */
+/* Reads and answers the messages that have arrived at an endpoint. */
 void awkward_progress(struct ep *ep);
 
 #endif /* AWKWARD_H */

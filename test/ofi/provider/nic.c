@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Network cards that are not there, by FI_AWKWARD_NICS: PCI addresses with
- * commas between, and a fabric behind an @ where it is another. Each is a domain
- * of the name awkward-ADDRESS; "none" is one without an address. */
+/* Simulated network cards, by FI_AWKWARD_NICS: PCI addresses, separated by commas,
+ * each with @FABRIC if it is in another fabric. Each is a domain of the name
+ * awkward-ADDRESS; "none" is one without an address. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -16,7 +16,7 @@ refuses(struct ep *ep)
     return false;
 }
 
-/* A buffer that was not released must not come again. */
+/* A buffer that was not released must not be posted again. */
 static void
 check_released(const struct ep *ep, const void *context)
 {

@@ -162,16 +162,16 @@ take_message(struct ep *ep, const unsigned char *data, size_t length)
         fits ? fails(ep, false) : FI_ETRUNC);
 }
 
-/* Puts and gets whose target is there no more. */
+/* Fails puts and gets whose target has ended. */
 static void
 look(struct ep *ep)
 {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     int64_t now = time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
-    if (now - ep->looked < LOOK_NS)
+    if (now - ep->checked_ns < LOOK_NS)
         return;
-    ep->looked = now;
+    ep->checked_ns = now;
 
     struct sockaddr_un address;
     struct rma **link = &ep->rmas;

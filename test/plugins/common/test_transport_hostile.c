@@ -113,7 +113,7 @@ START_TEST(many_malformed_peers_are_few_log_lines)
 }
 END_TEST
 
-/* The owner looks at each fragment, whatever the initiator has looked at. */
+/* The owner checks each fragment, whether or not the initiator has. */
 START_TEST(accesses_are_checked_by_the_owner)
 {
     const struct {
