@@ -25,7 +25,7 @@ run_busy(const char *name, enum kit_busy busy)
     const struct kit_case *it = find(name);
 
     if (!it || it->processes > kit_running->processes)
-        kit_not_run("there is no case %s for it", name);
+        kit_not_run("case %s does not exist, or needs more processes", name);
     kit_open_busy(busy);
     it->run();
 }

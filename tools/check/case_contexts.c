@@ -9,8 +9,8 @@
 
 #include <time.h>
 
-/* EVERY PAIR. The requesting side, the answering side, and the number that each
- * has for the other. */
+/* EVERY PAIR. The requesting side, the answering side, and the number of the
+ * other's address at each. */
 struct crossing {
     struct kit_side *from;
     struct kit_side *to;
@@ -21,7 +21,8 @@ struct crossing {
     uint64_t seed;
 };
 
-/* Operations of the requester, and of the other side: one for each pair. */
+/* Operations of the requester (sends ASK, receives ANSWERED) and of the other side
+ * (receives ASKED, sends ANSWER): each plus the number of the pair. */
 #define ANSWERED 0U
 #define ASK 10U
 #define ASKED 20U
@@ -263,13 +264,13 @@ await_alone(const struct alone *it, struct kit_side *side, uint32_t op)
         kit_poll(it->b, it->b_ctx);
         kit_get_completion(side, op, &end);
         kit_expect(end.ended || kit_now() < limit, 11,
-            "an operation needs no poll but of its own contexts",
-            "it is pending; polled were context %u here and %u there",
+            "an operation ends when only its own contexts are polled",
+            "it is pending after polls of context %u here and %u there",
             it->a_ctx, it->b_ctx);
     } while (!end.ended);
 }
 
-/* A message and its answer. */
+/* A message and its answer, while only these contexts are polled. */
 static void
 trip_alone(const struct alone *it, uint64_t seed)
 {

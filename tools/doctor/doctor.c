@@ -63,8 +63,8 @@ parse_option(int key, char *arg, struct argp_state *state)
 }
 
 void
-doctor_say(struct doctor *doctor, enum doctor_result result, const char *check,
-    const char *advice, const char *text, ...)
+doctor_report(struct doctor *doctor, enum doctor_result result,
+    const char *check, const char *advice, const char *text, ...)
 {
     static const char *const words[] = {"ok", "warning", "failed"};
     char *line;
@@ -94,15 +94,15 @@ check_all(struct doctor *doctor, const struct arguments *arguments)
     struct settings_list settings;
     char **transports = NULL;
 
-    doctor_say(doctor, DOCTOR_OK, "version", NULL, "talaria %s, libtalaria %s",
-        TALARIA_VERSION, talaria_version());
+    doctor_report(doctor, DOCTOR_OK, "version", NULL,
+        "talaria %s, libtalaria %s", TALARIA_VERSION, talaria_version());
     doctor_check_system(doctor);
     if (settings_collect(&settings, NULL, 0)) {
         doctor_check_environment(doctor, &settings);
         doctor_check_plugins(doctor, &settings, &transports);
         settings_free(&settings);
     } else {
-        doctor_say(doctor, DOCTOR_FAILED, "environment", NULL,
+        doctor_report(doctor, DOCTOR_FAILED, "environment", NULL,
             "settings and plugins cannot be read: out of memory");
     }
     if (arguments->info_string)

@@ -17,7 +17,7 @@ struct doctor {
 };
 
 /* Reports a check. advice: what to type or to change, or NULL. text: printf. */
-__attribute__((format(printf, 5, 6))) void doctor_say(struct doctor *doctor,
+__attribute__((format(printf, 5, 6))) void doctor_report(struct doctor *doctor,
     enum doctor_result result, const char *check, const char *advice,
     const char *text, ...);
 

@@ -21,12 +21,12 @@ check_values(struct doctor *doctor, const struct settings_list *list)
             continue;
         snprintf(advice, sizeof advice, "type: unset %s, or correct it",
             row->variable);
-        doctor_say(doctor, DOCTOR_FAILED, "environment", advice,
+        doctor_report(doctor, DOCTOR_FAILED, "environment", advice,
             "%s is \"%.64s\", wanted %s", row->variable, row->value,
             row->range);
     }
     if (invalid == 0)
-        doctor_say(doctor, DOCTOR_OK, "environment", NULL,
+        doctor_report(doctor, DOCTOR_OK, "environment", NULL,
             "%zu of %zu settings are set", count, list->count);
 }
 
@@ -39,7 +39,7 @@ check_unknown(struct doctor *doctor, const struct settings_list *list)
     for (size_t at = 0; settings_next_unknown(list, &at, name, &nearest);) {
         if (nearest)
             snprintf(advice, sizeof advice, "did you mean %s?", nearest);
-        doctor_say(doctor, DOCTOR_WARNING, "environment",
+        doctor_report(doctor, DOCTOR_WARNING, "environment",
             nearest ? advice : "\"talaria settings\" lists all",
             "%s is no setting", name);
     }
@@ -50,7 +50,7 @@ static void
 check_privileged(struct doctor *doctor, const struct settings_list *list)
 {
     if (list->privileged)
-        doctor_say(doctor, DOCTOR_WARNING, "environment",
+        doctor_report(doctor, DOCTOR_WARNING, "environment",
             "give settings by the program, plugins by plugins.d",
             "this process is privileged (set-user-ID or capabilities): "
             "variables TALARIA_... are ignored");

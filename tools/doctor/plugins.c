@@ -53,18 +53,18 @@ check_entry(struct doctor *doctor, const struct settings_list *settings,
     if (entry->stage == TALARIA_STAGE_OK && !entry->shadowed)
         fault = load_fault(settings, path);
     if (fault)
-        doctor_say(doctor, DOCTOR_FAILED, "plugin",
+        doctor_report(doctor, DOCTOR_FAILED, "plugin",
             advice_for(TALARIA_STAGE_DLOPEN), "%s: %s", path, fault);
     else if (entry->stage != TALARIA_STAGE_OK)
-        doctor_say(doctor, DOCTOR_FAILED, "plugin", advice_for(entry->stage),
+        doctor_report(doctor, DOCTOR_FAILED, "plugin", advice_for(entry->stage),
             "%s: %s: %s", path, talaria_stage_to_string(entry->stage),
             entry->text);
     else if (entry->shadowed)
-        doctor_say(doctor, DOCTOR_OK, "plugin", NULL,
+        doctor_report(doctor, DOCTOR_OK, "plugin", NULL,
             "%s at %s is not used: another one of that name precedes it",
             entry->name, path);
     else
-        doctor_say(doctor, DOCTOR_OK, "plugin", NULL, "%s %s at %s",
+        doctor_report(doctor, DOCTOR_OK, "plugin", NULL, "%s %s at %s",
             entry->name ? entry->name : "without a manifest",
             entry->version ? entry->version : "", path);
     return entry->stage == TALARIA_STAGE_OK && !entry->shadowed && !fault;
@@ -110,7 +110,7 @@ doctor_check_plugins(struct doctor *doctor,
 
     *transports_p = NULL;
     if (ret != NA_SUCCESS) {
-        doctor_say(doctor, DOCTOR_FAILED, "plugin", NULL, "%s",
+        doctor_report(doctor, DOCTOR_FAILED, "plugin", NULL, "%s",
             NA_Error_to_string(ret));
         return;
     }
@@ -127,7 +127,7 @@ doctor_check_plugins(struct doctor *doctor,
             count += transports[count] != NULL;
     }
     if (usable == 0)
-        doctor_say(doctor, DOCTOR_FAILED, "plugin",
+        doctor_report(doctor, DOCTOR_FAILED, "plugin",
             "install one, or set TALARIA_PLUGIN_PATH to its folder",
             "none is installed");
     *transports_p = transports;

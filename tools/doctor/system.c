@@ -38,7 +38,7 @@ check_descriptors(struct doctor *doctor)
         return;
     count = limit.rlim_cur;
     if (count >= DESCRIPTORS_GOOD) {
-        doctor_say(doctor, DOCTOR_OK, "descriptors", NULL, "at most %ju",
+        doctor_report(doctor, DOCTOR_OK, "descriptors", NULL, "at most %ju",
             (uintmax_t) count);
         return;
     }
@@ -48,7 +48,7 @@ check_descriptors(struct doctor *doctor)
     else
         snprintf(
             advice, sizeof advice, "raise nofile in /etc/security/limits.conf");
-    doctor_say(doctor,
+    doctor_report(doctor,
         count < DESCRIPTORS_LEAST ? DOCTOR_FAILED : DOCTOR_WARNING,
         "descriptors", advice,
         "at most %ju, of which a class takes some ten, and each connection up "
@@ -96,14 +96,14 @@ check_locked(struct doctor *doctor)
     if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0)
         return;
     if (limit.rlim_cur == RLIM_INFINITY)
-        doctor_say(doctor, DOCTOR_OK, "locked memory", NULL, "unlimited");
+        doctor_report(doctor, DOCTOR_OK, "locked memory", NULL, "unlimited");
     else if (limit.rlim_cur >= LOCKED_GOOD ||
              can_lock((size_t) limit.rlim_cur / page * page + page))
-        doctor_say(doctor, DOCTOR_OK, "locked memory", NULL,
+        doctor_report(doctor, DOCTOR_OK, "locked memory", NULL,
             "%ju KiB, or more with CAP_IPC_LOCK",
             (uintmax_t) limit.rlim_cur / 1024);
     else
-        doctor_say(doctor, rdma ? DOCTOR_FAILED : DOCTOR_WARNING,
+        doctor_report(doctor, rdma ? DOCTOR_FAILED : DOCTOR_WARNING,
             "locked memory", advice,
             "at most %ju KiB: RDMA devices cannot register more%s",
             (uintmax_t) limit.rlim_cur / 1024,
@@ -120,7 +120,7 @@ check_shared(struct doctor *doctor)
 
     getrlimit(RLIMIT_FSIZE, &limit);
     if (fd < 0) {
-        doctor_say(doctor, DOCTOR_FAILED, "shared memory",
+        doctor_report(doctor, DOCTOR_FAILED, "shared memory",
             errno == EMFILE ? "raise ulimit -n"
                             : "permit memfd_create in the container's profile",
             "memfd_create: %s", strerror(errno));
@@ -129,14 +129,15 @@ check_shared(struct doctor *doctor)
     error = ftruncate(fd, (off_t) SHARED_GOOD) == 0 ? 0 : errno;
     close(fd);
     if (error == 0)
-        doctor_say(doctor, DOCTOR_OK, "shared memory", NULL, "memfd of 64 MiB");
+        doctor_report(
+            doctor, DOCTOR_OK, "shared memory", NULL, "memfd of 64 MiB");
     else if (error == EFBIG)
-        doctor_say(doctor, DOCTOR_FAILED, "shared memory",
+        doctor_report(doctor, DOCTOR_FAILED, "shared memory",
             "type: ulimit -f unlimited",
             "files, and shared memory, may have %ju KiB at most (ulimit -f)",
             (uintmax_t) limit.rlim_cur / 1024);
     else
-        doctor_say(doctor, DOCTOR_FAILED, "shared memory", NULL,
+        doctor_report(doctor, DOCTOR_FAILED, "shared memory", NULL,
             "memfd of 64 MiB: %s", strerror(error));
 }
 
@@ -150,22 +151,22 @@ check_dev_shm(struct doctor *doctor)
     uint64_t available;
 
     if (statvfs("/dev/shm", &fs) != 0) {
-        doctor_say(doctor, DOCTOR_WARNING, "/dev/shm", NULL,
+        doctor_report(doctor, DOCTOR_WARNING, "/dev/shm", NULL,
             "%s: libfabric and UCX have no shared memory", strerror(errno));
         return;
     }
     available = (uint64_t) fs.f_bavail * fs.f_frsize / MIB;
     if (available >= SHARED_GOOD / MIB)
-        doctor_say(doctor, DOCTOR_OK, "/dev/shm", NULL, "%ju MiB available",
+        doctor_report(doctor, DOCTOR_OK, "/dev/shm", NULL, "%ju MiB available",
             (uintmax_t) available);
     else
-        doctor_say(doctor, DOCTOR_WARNING, "/dev/shm", advice,
+        doctor_report(doctor, DOCTOR_WARNING, "/dev/shm", advice,
             "%ju MiB available for the shared memory of libfabric and UCX",
             (uintmax_t) available);
 }
 
-/* Reads the parent's memory, which yama permits as little as that of an
- * unrelated process. The status is errno, or 0. */
+/* Reads the parent's memory. Yama restricts that like the memory of any process
+ * that is not a descendant. Exits with errno, or 0. */
 __attribute__((noreturn)) static void
 read_parent(pid_t parent, const char *word)
 {
@@ -204,15 +205,15 @@ check_vm_read(struct doctor *doctor)
         read_parent(parent, word);
     if (child < 0 || waitpid(child, &status, 0) != child ||
         !WIFEXITED(status)) {
-        doctor_say(doctor, DOCTOR_WARNING, "process_vm_readv", NULL,
+        doctor_report(doctor, DOCTOR_WARNING, "process_vm_readv", NULL,
             "cannot be tried: %s", strerror(errno));
         return;
     }
     if (WEXITSTATUS(status) == 0)
-        doctor_say(doctor, DOCTOR_OK, "process_vm_readv", NULL,
+        doctor_report(doctor, DOCTOR_OK, "process_vm_readv", NULL,
             "permitted between processes of this user");
     else
-        doctor_say(doctor, DOCTOR_WARNING, "process_vm_readv",
+        doctor_report(doctor, DOCTOR_WARNING, "process_vm_readv",
             scope > 0 ? "type as root: sysctl kernel.yama.ptrace_scope=0"
                       : "permit it in the container's profile",
             "%s (ptrace_scope %d): na+sm emulates puts and gets, which are "

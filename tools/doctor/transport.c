@@ -68,8 +68,8 @@ say_libraries(struct doctor *doctor, const char *check,
             library = entry->text;
         }
     }
-    doctor_say(doctor, DOCTOR_OK, check, NULL, "opens, plugin %s%s%s", version,
-        name, library ? library : "");
+    doctor_report(doctor, DOCTOR_OK, check, NULL, "opens, plugin %s%s%s",
+        version, name, library ? library : "");
 }
 
 static void
@@ -79,7 +79,7 @@ say_devices(struct doctor *doctor, const char *check, const char *protocol)
     const char *before = "";
 
     if (NA_Get_protocol_info(protocol, &devices) != NA_SUCCESS || !devices)
-        doctor_say(doctor, DOCTOR_WARNING, check,
+        doctor_report(doctor, DOCTOR_WARNING, check,
             "type: ip link, to see the interfaces", "it lists no device");
     for (const struct na_protocol_info *p = devices; p; p = p->next) {
         const char *name = p->device_name ? p->device_name : "";
@@ -89,7 +89,7 @@ say_devices(struct doctor *doctor, const char *check, const char *protocol)
             continue;
         before = name;
         addresses = device_addresses(name);
-        doctor_say(doctor, DOCTOR_OK, check, NULL, "device %s%s%s", name,
+        doctor_report(doctor, DOCTOR_OK, check, NULL, "device %s%s%s", name,
             addresses && *addresses ? ", addresses " : "",
             addresses ? addresses : "");
         free(addresses);
@@ -107,7 +107,7 @@ check_open(struct doctor *doctor, const char *info_string)
     if (!na_class) {
         char *fault = open_fault();
 
-        doctor_say(doctor, DOCTOR_FAILED, info_string,
+        doctor_report(doctor, DOCTOR_FAILED, info_string,
             "\"talaria info INFO\" has all candidates", "%s",
             fault ? fault : "it does not open");
         free(fault);
@@ -201,10 +201,10 @@ check_call(struct doctor *doctor, const char *check, const char *address,
             shortest = seconds;
     }
     if (answers)
-        doctor_say(doctor, DOCTOR_OK, check, NULL, "round trip in %.1f µs",
+        doctor_report(doctor, DOCTOR_OK, check, NULL, "round trip in %.1f µs",
             shortest * 1e6);
     else
-        doctor_say(doctor, DOCTOR_FAILED, check, advice_for(caller.step),
+        doctor_report(doctor, DOCTOR_FAILED, check, advice_for(caller.step),
             "no round trip: %s: %s", caller.step, caller.reason);
     caller_close(&caller);
 }
@@ -220,7 +220,7 @@ doctor_check_transport(struct doctor *doctor, const char *info_string)
     atomic_init(&server.stop, false);
     fault = server_start(&server, info_string);
     if (fault)
-        doctor_say(doctor, DOCTOR_FAILED, info_string, NULL,
+        doctor_report(doctor, DOCTOR_FAILED, info_string, NULL,
             "no round trip: %s", fault);
     else
         check_call(doctor, info_string, server.address, LOCAL_TIMEOUT);

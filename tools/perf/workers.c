@@ -177,7 +177,8 @@ perf_workers_do(struct perf_workers *workers, enum perf_command command)
 uint64_t
 perf_workers_cpu(const struct perf_workers *workers)
 {
-    uint64_t sum = workers->in_process ? perf_clock_cpu(0) : 0;
+    uint64_t sum =
+        workers->in_process ? perf_clock_cpu(0 /* this process */) : 0;
 
     for (uint32_t i = 0; i < workers->count; i++)
         if (workers->clients[i] > 0)
