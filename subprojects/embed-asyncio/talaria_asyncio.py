@@ -93,7 +93,7 @@ class Context:
     """A class with one context, in the running loop.
 
     info: the info string. listen: whether other processes may call it.
-    Raises Error if the transport does not open; the log says why.
+    Raises Error if the transport does not open; the log has the reason.
     """
 
     def __init__(self, info, listen=False):

@@ -34,7 +34,7 @@ covered() {
 check() {
     local missing
     functions "$1" >"$tmp/functions"
-    [ -s "$tmp/functions" ] || fail "$1 has no symbols to look at"
+    [ -s "$tmp/functions" ] || fail "$1 has no symbols"
     missing=$(covered "$1" | join -v 1 "$tmp/functions" - | cut -d' ' -f2)
     [ -z "$missing" ] ||
         fail "$1: nothing unwinds" "$(tr '\n' ' ' <<<"$missing")"
