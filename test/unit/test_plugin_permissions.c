@@ -95,8 +95,11 @@ privileged_child(void)
         return 3;
     if (talaria_open_report(&result) != NA_SUCCESS)
         return 4;
-    explained = strstr(
-        result->text, "TALARIA_PLUGIN_PATH is ignored in a privileged process");
+    explained =
+        strstr(result->text,
+            "TALARIA_PLUGIN_PATH is ignored in a privileged process") &&
+        strstr(result->text,
+            "TALARIA_PLUGIN_FILES is ignored in a privileged process");
     talaria_open_report_free(result);
     return explained ? 0 : 5;
 }
@@ -113,6 +116,7 @@ START_TEST(search_privileged_process_ignores_environment)
     log = fixture_path("log");
     fixture_manifest("m.json", "m.so", "p", "[\"x\"]", 0);
     setenv("TALARIA_PLUGIN_PATH", fixture_path("."), 1);
+    setenv("TALARIA_PLUGIN_FILES", fixture_path("m.so"), 1);
     setenv("HG_LOG_LEVEL", "warning", 1);
     snprintf(command, sizeof command,
         "cp /proc/%d/exe %s && chown 4321 %s && chmod 4755 %s && "
