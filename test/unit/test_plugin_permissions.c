@@ -95,11 +95,10 @@ privileged_child(void)
         return 3;
     if (talaria_open_report(&result) != NA_SUCCESS)
         return 4;
-    explained =
-        strstr(result->text,
-            "TALARIA_PLUGIN_PATH is ignored in a privileged process") &&
-        strstr(result->text,
-            "TALARIA_PLUGIN_FILES is ignored in a privileged process");
+    explained = strstr(result->text,
+                    "TALARIA_PLUGIN_PATH is ignored in a privileged process") &&
+                strstr(result->text,
+                    "TALARIA_PLUGIN_FILES is ignored in a privileged process");
     talaria_open_report_free(result);
     return explained ? 0 : 5;
 }
