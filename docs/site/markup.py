@@ -11,6 +11,10 @@ from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
 from pygments.util import ClassNotFound
 
 
+WHOLE = 30  # characters: code of a text that is not broken into lines
+LONG = 40  # characters: a cell that is too long for a column of a phone
+
+
 def slug(heading):
     """The anchor of a heading, as code hosts make it."""
     plain = re.sub(r'[`*]|\[|\]\([^)]*\)', '', heading).lower()
@@ -36,6 +40,8 @@ def rewrite(inline, address, places):
         linked = token.type == 'link_open' or \
             linked and token.type != 'link_close'
         place = places.get(token.content) if token.type == 'code_inline' else None
+        if token.type == 'code_inline' and len(token.content) <= WHOLE:
+            token.attrs['class'] = 'whole'
         if place and not linked:
             kept += [Token('link_open', 'a', 1, attrs={'href': place}), token,
                      Token('link_close', 'a', -1)]
@@ -52,13 +58,44 @@ def rewrite(inline, address, places):
         elif token.type == 'image':
             token.attrs['src'] = address(token.attrs['src'])
             token.attrs['loading'] = 'lazy'
+            if not linked:  # to the picture in its full size
+                kept += [Token('link_open', 'a', 1,
+                               attrs={'href': token.attrs['src']}), token,
+                         Token('link_close', 'a', -1)]
+                continue
         kept.append(token)
     inline.children = kept
+
+
+def label_cells(tokens):
+    """Cells of a table of at least three columns with a long text get the heading
+    of their column, for narrow screens, where each row becomes a block. Not if a
+    row continues the one above it."""
+    starts = [i for i, token in enumerate(tokens) if token.type == 'table_open']
+    for start in starts:
+        end = next(i for i in range(start, len(tokens))
+                   if tokens[i].type == 'table_close')
+        cells = [i for i in range(start, end)
+                 if tokens[i].type in ('th_open', 'td_open')]
+        texts = [plain(tokens[i + 1]) for i in cells]
+        columns = [text for i, text in zip(cells, texts)
+                   if tokens[i].type == 'th_open']
+        if len(columns) < 3 or max(map(len, texts)) < LONG or \
+                not all(texts[len(columns)::len(columns)]):
+            continue
+        tokens[start].attrs['class'] = 'rows'
+        for at, i in enumerate(cells[len(columns):]):
+            tokens[i].attrs['data-column'] = columns[at % len(columns)]
+
+
+def plain(inline):
+    return ''.join(child.content for child in inline.children)
 
 
 def render(markdown, text, address, places):
     """Returns HTML, and its headings as (level, HTML, anchor)."""
     tokens = markdown.parse(text)
+    label_cells(tokens)
     headings, used, out = [], {}, ''
     renderer, options = markdown.renderer, markdown.options
     for i, token in enumerate(tokens):
@@ -82,5 +119,5 @@ def render(markdown, text, address, places):
             out += highlight(token.content, token.info.strip() or 'text')
             start = i + 1
     out += renderer.render(tokens[start:], options, {})
-    out = out.replace('<table>', '<div class="table"><table>')
+    out = re.sub('<table( class="rows")?>', r'<div class="table"><table\1>', out)
     return out.replace('</table>', '</table></div>'), headings

@@ -36,6 +36,7 @@ NAVIGATION = (
         ('docs/threads.md', 'Threads and waiting'),
         ('docs/embedding.md', 'Embedding'),
         ('docs/tuning.md', 'Tuning'),
+        ('docs/watching.md', 'Watching a service'),
         ('SECURITY.md', 'Security'),
         ('docs/troubleshooting.md', 'Troubleshooting'),
         ('docs/migration.md', 'Migration from Mercury'),
@@ -90,6 +91,7 @@ class Site:
             name = file.rsplit('.', 1)[0]
             self.places[name.replace('talaria-', 'talaria ')] = f'man-{file}.html'
         self.headings = []  # (text, address), for the search
+        self.bodies = {}
         self.sources = set()  # files that pages refer to
         self.written = {}
         self.inputs = set()
@@ -175,6 +177,7 @@ class Site:
             page = page.replace(f'<!--{key}-->', value)
         assert name not in self.written, name
         self.written[name] = (title, source)
+        self.bodies[name] = body
         with open(os.path.join(self.target, name), 'w', encoding='utf-8') as file:
             file.write(page)
 
@@ -237,8 +240,10 @@ class Site:
             entries += (f'<li><a href="man-{file}.html">{title}</a>: '
                         f'{html.escape(about)}</li>\n')
             self.headings.append((title, f'man-{file}.html'))
+            toc = [(heading.capitalize(), anchor) for anchor, heading in re.findall(
+                r'<h1 class="Sh" id="([^"]*)"><a [^>]*>(.*?)</a>', body)]
             self.write(f'man-{file}.html', title, f'<h1>{title}</h1>\n'
-                       f'<div class="man">{body}</div>')
+                       f'<div class="man">{body}</div>', toc)
         self.write('commands.html', 'Commands',
                    f'<h1>Commands</h1>\n<p>The manual pages, also by '
                    f'<code>man</code>.</p>\n<ul>\n{entries}</ul>\n')
@@ -294,11 +299,41 @@ class Site:
         self.write('pages.html', 'All pages', '<h1>All pages</h1>\n<p>With the files '
                    f'that they are made of.</p>\n<ul>\n{entries}</ul>\n')
 
+    def section_texts(self):
+        """The text below each heading, by its address."""
+        anchors = {}
+        for _, address in self.headings:
+            name, _, anchor = address.partition('#')
+            anchors.setdefault(name, set()).add(anchor)
+        texts = {}
+        for name, wanted in anchors.items():
+            body = self.bodies[name]
+            starts = [(found[1], found.start()) for found in re.finditer(
+                r'<\w+ (?:[^>]* )?id="([^"]*)"', body) if found[1] in wanted]
+            ends = [start for _, start in starts] + [len(body)]
+            for (anchor, start), end in zip([('', 0), *starts], ends):
+                plain = re.sub(r'</?(a|b|code|em|i|small|span|strong)\b[^>]*>', '',
+                               body[start:end])
+                plain = html.unescape(re.sub(r'<[^>]*>', ' ', plain))
+                texts[name + (f'#{anchor}' if anchor else '')] = \
+                    re.sub(r'\s+', ' ', plain).strip()
+        return texts
+
+    def menu_order(self, entry):
+        """Where the menu has the page of an entry of the search."""
+        name = re.sub(r'#.*', '', entry[1])
+        name = re.sub(r'^api-.*', 'api.html', re.sub(r'^man-.*', 'commands.html', name))
+        names = [name_of(path) for _, entries in NAVIGATION for path, _ in entries]
+        return names.index(name) if name in names else len(names)
+
     def search(self):
+        texts = self.section_texts()
         with open(os.path.join(self.target, 'search-index.js'), 'w',
                   encoding='utf-8') as file:
             file.write('const INDEX = ' + json.dumps(
-                self.headings, ensure_ascii=False, separators=(',', ':')) + ';\n')
+                [(text, address, texts[address]) for text, address in
+                 sorted(self.headings, key=self.menu_order)],
+                ensure_ascii=False, separators=(',', ':')) + ';\n')
         for name in ('style.css', 'search.js'):
             shutil.copy(os.path.join(HERE, name), self.target)
 

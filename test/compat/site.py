@@ -6,9 +6,10 @@
   site.py --self-test SITE LIBRARY   alters copies of it
 
 Every link and every entry of the search leads to an existing page and anchor;
-style, scripts and pictures are files of the folder; anchors are unique; each page
-can be reached from index.html; every exported function of the library is in the
-reference. Exit status 0, or 1 with what failed.
+style, scripts and pictures are files of the folder; pictures have a description,
+the search has texts; anchors are unique; each page can be reached from index.html;
+every exported function of the library is in the reference. Exit status 0, or 1
+with what failed.
 """
 
 import functools
@@ -26,6 +27,7 @@ class Page(HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.ids, self.links, self.resources, self.headings = [], [], [], 0
+        self.untold = []  # pictures without a description
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
@@ -38,6 +40,8 @@ class Page(HTMLParser):
         for name in ('src', 'srcset', 'data', 'poster'):
             if name in attrs:
                 self.resources.append(attrs[name])
+        if tag == 'img' and not attrs.get('alt'):
+            self.untold.append(attrs['src'])
         if tag == 'link':
             self.resources.append(attrs['href'])
 
@@ -65,11 +69,13 @@ def exported(library):
     return names
 
 
-def check_links(pages, name, page):
+def check_links(files, pages, name, page):
     for link in page.links:
         if re.match(r'(https?|mailto):', link):
             continue
         path, _, anchor = link.partition('#')
+        if path.endswith(('.png', '.svg')) and path in files:
+            continue
         there = pages.get(path or name)
         if there is None:
             yield f'{name}: there is no {link}'
@@ -82,10 +88,12 @@ def check_search(index, pages):
                          .rstrip().removesuffix(';'))
     if len(entries) < 500:
         yield f'the search has {len(entries)} entries'
-    for title, link in entries:
+    for title, link, text, *_ in entries:
         path, _, anchor = link.partition('#')
         if path not in pages or anchor and anchor not in pages[path].ids:
             yield f'the search leads to {link} for {title}'
+        if not anchor and not text:
+            yield f'the search has no text of {link}'
 
 
 def check(files, names):
@@ -98,9 +106,11 @@ def check(files, names):
     if size > SIZE_MAX:
         failures.append(f'the site has {size} bytes')
     for name, page in pages.items():
-        failures += check_links(pages, name, page)
+        failures += check_links(files, pages, name, page)
         failures += [f'{name}: loads {resource}' for resource in page.resources
                      if resource not in files]
+        failures += [f'{name}: no description of {picture}'
+                     for picture in page.untold]
         failures += [f'{name}: twice the anchor {one}' for one in
                      sorted({one for one in page.ids if page.ids.count(one) > 1})]
         if not page.headings:
@@ -128,6 +138,10 @@ SPOILED = (
      'lacks HG_Forward'),
     ('search-index.js', '"settings.html#sm.ring_size"', '"settings.html#sm.ring"',
      'leads to settings.html#sm.ring '),
+    ('search-index.js', '"release.html","', '"release.html","","',
+     'no text of release.html'),
+    ('watching.html', 'alt="talaria top', 'title="talaria top',
+     'no description of docs-images-top.png'),
     ('style.css', '/* Code */', '@import "other.css";', 'loads @import'),
 )
 
