@@ -37,7 +37,10 @@ static void
 client_open(struct client *client, const char *server)
 {
     memset(client, 0, sizeof(*client));
-    node_open(&client->node, NULL);
+    /* Hundreds of them connect to one thread, which may get little time. */
+    node_open(&client->node,
+        &(struct node_options){
+            .setting_key = "ofi.connect_timeout", .setting_value = "60s"});
     client->server = lookup(&client->node, server);
     client->send = op_new(&client->node);
     client->receive = op_new(&client->node);
