@@ -37,6 +37,7 @@ hg_watch_start(void)
         .observers = &base_observers,
         .watch = &base_watch,
         .address_text = na_addr_to_string,
+        .address_form = NA_Addr_serialize,
         .own_address = NA_Addr_self,
         .free_address = NA_Addr_free,
         .error_to_string = HG_Error_to_string,

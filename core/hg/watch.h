@@ -26,6 +26,8 @@ struct hg_watch_core {
     _Atomic(const struct base_watch *) *watch;
     na_return_t (*address_text)(struct na_class *na_class,
         const na_plugin_addr *addr, char *buf, size_t *buf_size_p);
+    na_return_t (*address_form)(
+        struct na_class *na_class, void *buf, size_t buf_size, na_addr_t *addr);
     na_return_t (*own_address)(struct na_class *na_class, na_addr_t **addr_p);
     na_return_t (*free_address)(struct na_class *na_class, na_addr_t *addr);
     const char *(*error_to_string)(hg_return_t ret);

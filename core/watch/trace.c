@@ -22,12 +22,17 @@
 
 /* Lanes of the process. Lane 0: none is free. */
 #define LANES 512U
+#define ADDRESSES 16U
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool used[LANES];
 static bool is_named[LANES];
 static uint64_t lost; /* calls without a lane */
 static long pid;
+
+/* Hashes of the addresses that are labels of the process. */
+static uint64_t labelled[ADDRESSES];
+static unsigned labelled_count;
 
 bool
 watch_trace_open(const char *path, char *reason, unsigned reason_size)
@@ -42,35 +47,77 @@ watch_trace_open(const char *path, char *reason, unsigned reason_size)
         pid, name);
 }
 
-/* Returns a hash of the class's own address. */
+/* Viewers show the label beside the name of the process. */
+static void
+add_label(const char *address, uint64_t hash)
+{
+    char label[WATCH_ADDRESS_SIZE * 2];
+
+    for (unsigned i = 0; i < labelled_count; i++)
+        if (labelled[i] == hash)
+            return;
+    if (labelled_count == ADDRESSES)
+        return;
+    labelled[labelled_count++] = hash;
+    watch_file_escape(address, label, sizeof label);
+    watch_file_add("{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":%ld,"
+                   "\"args\":{\"labels\":\"%s\"}}",
+        pid, label);
+}
+
+/* Returns a hash of an address that both processes compute. A class that does not
+ * listen may have no text, but another serialized form. */
+static uint64_t
+address_hash(struct na_class *na_class, na_plugin_addr *addr,
+    char text[WATCH_ADDRESS_SIZE])
+{
+    unsigned char form[WATCH_ADDRESS_SIZE] = {0};
+    size_t size = WATCH_ADDRESS_SIZE;
+    uint64_t hash = 0;
+
+    if (watch_core.address_text(na_class, addr, text, &size) == NA_SUCCESS)
+        return watch_hash(text);
+    text[0] = '\0';
+    if (watch_core.address_form(
+            na_class, form, sizeof form, na_addr_public(addr)) != NA_SUCCESS)
+        return 0;
+    for (unsigned i = 0; i < sizeof form; i++)
+        hash = (hash ^ form[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* Returns a hash of the class's own address, which becomes a label. */
 static uint64_t
 own_hash(struct na_class *na_class)
 {
-    char address[WATCH_ADDRESS_SIZE] = "?";
-    size_t size = sizeof address;
+    char address[WATCH_ADDRESS_SIZE];
     na_addr_t *addr;
+    uint64_t hash;
 
-    if (watch_core.own_address(na_class, &addr) == NA_SUCCESS) {
-        watch_core.address_text(na_class, na_addr_plugin(addr), address, &size);
-        watch_core.free_address(na_class, addr);
-    }
-    return watch_hash(address);
+    if (watch_core.own_address(na_class, &addr) != NA_SUCCESS)
+        return 0;
+    hash = address_hash(na_class, na_addr_plugin(addr), address);
+    watch_core.free_address(na_class, addr);
+    if (address[0])
+        add_label(address, hash);
+    return hash;
 }
 
 /* Number of a call that both sides compute. */
 static uint64_t
 flow_of(const struct hg_handle *handle)
 {
+    const struct hg_addr *peer = &handle->peer;
     char address[WATCH_ADDRESS_SIZE];
-    uint64_t flow;
+    uint64_t flow = 0;
     uint32_t context;
 
     if (handle->role == HG_ROLE_ORIGIN) {
         flow = own_hash(handle->port->net.na_class);
         context = hg_context_na(handle->context)->id;
     } else {
-        watch_peer_address(handle, address);
-        flow = watch_hash(address);
+        if (peer->addr)
+            flow = address_hash(peer->na_class, peer->addr, address);
         context = handle->info.context_id;
     }
     flow = (flow ^ context) * UINT64_C(0x9e3779b97f4a7c15);
@@ -85,6 +132,23 @@ tid(const struct hg_handle *handle)
     return pid * (long) LANES + (long) handle->lane;
 }
 
+/* Names a lane, and sorts it by side and number. */
+static void
+name_lane(const struct hg_handle *handle, bool target)
+{
+    unsigned number = handle->lane / 2;
+
+    is_named[handle->lane] = true;
+    watch_file_add("{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%ld,"
+                   "\"tid\":%ld,\"args\":{\"name\":\"%s %u\"}}",
+        pid, tid(handle), target ? "requests" : "calls", number);
+    watch_file_add("{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":%ld,"
+                   "\"tid\":%ld,\"args\":{\"sort_index\":%u}}",
+        pid, tid(handle), target ? LANES + number : number);
+    if (target)
+        own_hash(handle->peer.na_class);
+}
+
 /* Gives the handle the first free lane of its side: even ones are origins'. */
 static void
 take_lane(struct hg_handle *handle)
@@ -97,10 +161,7 @@ take_lane(struct hg_handle *handle)
         used[i] = true;
         handle->lane = i;
         if (!is_named[i])
-            watch_file_add("{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%ld,"
-                           "\"tid\":%ld,\"args\":{\"name\":\"%s %u\"}}",
-                pid, tid(handle), target ? "requests" : "calls", i / 2);
-        is_named[i] = true;
+            name_lane(handle, target);
         return;
     }
     handle->lane = 0;

@@ -46,14 +46,18 @@ stop() {
     server=
 }
 
-# One file. The server is the last to write it.
+# One file, two clients at once. The server is the last to write it.
 trace=$folder/trace.json
 serve "$trace"
+TALARIA_TRACE=$trace "$TALARIA" ping --count 20 "$(cat "$folder/address")" \
+    >"$folder/other" 2>&1 &
+other=$!
 TALARIA_TRACE=$trace run 0 ping --count 20 "$(cat "$folder/address")"
+wait "$other" || fail "$ran: the other client: $(cat "$folder/other")"
 stop
 ran="trace over $2"
 python3 "$here/watch.py" trace "$trace" >"$out" 2>"$err" || fail "$ran"
-out_has 'processes=2 arrows=40 joined=40 across=40 handlers=20'
+out_has 'processes=3 arrows=80 joined=80 across=80 handlers=40'
 [ "$(stat -c %a "$trace")" = 600 ] || fail "$ran: others may read it"
 
 # A file of an earlier trace is replaced; others are not.

@@ -80,15 +80,19 @@ def check_format(path):
 
 def check_trace(path):
     """Slices of a lane are nested and closed, times in order, and each arrow
-    has both ends."""
+    has both ends. Lanes have names, in their order; processes have their addresses,
+    which are those of the calls."""
     with open(path, encoding='utf-8') as file:
         events = json.load(file)
     lanes, arrows, names = {}, {}, {}
+    titles, order, labels, peers = {}, {}, set(), set()
     for event in events:
         phase, lane = event['ph'], (event['pid'], event.get('tid'))
         if phase == 'B':
             lanes.setdefault(lane, []).append(event['name'])
             names.setdefault(event['pid'], []).append(event['name'])
+            peers |= {event['args'][key] for key in ('to', 'from')
+                      if key in event.get('args', ())}
         elif phase == 'E':
             assert lanes[lane], f'nothing to end: {event}'
             lanes[lane].pop()
@@ -99,7 +103,18 @@ def check_trace(path):
             ends[phase] = event
         else:
             assert phase == 'M', event
+            if event['name'] == 'process_labels':
+                labels.add(event['args']['labels'])
+            elif event['name'] == 'thread_name':
+                titles[lane] = event['args']['name'].split()
+            elif event['name'] == 'thread_sort_index':
+                order[lane] = event['args']['sort_index']
     assert not any(lanes.values()), f'open: {lanes}'
+    assert lanes.keys() == titles.keys() == order.keys(), (titles, order)
+    assert sorted(titles, key=order.get) == sorted(
+        titles, key=lambda lane: (titles[lane][0], int(titles[lane][1]))), order
+    # "?": a client over UCX, which does not listen, has no address.
+    assert len(names) < 2 or peers - {'?'} == labels, (peers, labels)
     joined = across = 0
     for ends in arrows.values():
         if len(ends) == 2:
