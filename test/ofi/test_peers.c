@@ -18,7 +18,7 @@
 #define CALLERS 4U
 #define BYTES 64U
 #define SECOND UINT64_C(1000000000)
-#define ANSWER_NS (30 * SECOND)
+#define ANSWER_NS (120 * SECOND)
 
 /* A client of one server: one request and one answer at a time. */
 struct client {
@@ -40,7 +40,7 @@ client_open(struct client *client, const char *server)
     /* Hundreds of them connect to one thread, which may get little time. */
     node_open(&client->node,
         &(struct node_options){
-            .setting_key = "ofi.connect_timeout", .setting_value = "60s"});
+            .setting_key = "ofi.connect_timeout", .setting_value = "120s"});
     client->server = lookup(&client->node, server);
     client->send = op_new(&client->node);
     client->receive = op_new(&client->node);
