@@ -61,8 +61,8 @@ static na_return_t
 post(struct hg_ack *ack)
 {
     const struct hg_handle *handle = ack->handle;
-    int32_t code = rt_recv_expected(rt_endpoint(hg_handle_na(handle)), ack->op,
-        ack->buffer, header_size(handle) + HG_HEADER_ACK_SIZE, NULL,
+    int32_t code = rt_recv_expected(rt_endpoint(handle->port->na_context),
+        ack->op, ack->buffer, header_size(handle) + HG_HEADER_ACK_SIZE, NULL,
         handle->peer.addr, handle->info.context_id, ack->tag);
 
     return code == NA_PLUGIN_PENDING
@@ -145,7 +145,7 @@ static void
 end_receive(struct hg_ack *ack)
 {
     ack->ending = true;
-    rt_cancel(hg_handle_na(ack->handle), ack->op);
+    rt_cancel(ack->handle->port->na_context, ack->op);
 }
 
 /* The receive of hg_ack_unsent has completed: drops the reference taken there. */
@@ -212,7 +212,7 @@ submit(struct hg_ack *ack)
 {
     struct hg_handle *handle = ack->handle;
 
-    return rt_send_expected(rt_endpoint(hg_handle_na(handle)), ack->op,
+    return rt_send_expected(rt_endpoint(handle->port->na_context), ack->op,
         ack->buffer, header_size(handle) + HG_HEADER_ACK_SIZE, NULL,
         handle->peer.addr, handle->target_id, ack->tag);
 }

@@ -140,7 +140,7 @@ complete_answer_early(struct hg_handle *handle, hg_return_t ret)
 static void
 cancel_operations(struct hg_handle *handle)
 {
-    const struct na_context *na_context = hg_handle_na(handle);
+    const struct na_context *na_context = handle->port->na_context;
 
     if (handle->loopback) {
         /* If it has no target yet, the timer cancels it again. */

@@ -81,7 +81,7 @@ send_message(struct hg_handle *handle)
     memcpy(buffer + header, &front, sizeof front);
     if (na_buf_init(net->na_class, buffer, header + sizeof front,
             NA_PLUGIN_MSG_UNEXPECTED) != NA_SUCCESS ||
-        rt_send_unexpected(rt_endpoint(hg_handle_na(handle)), op, buffer,
+        rt_send_unexpected(rt_endpoint(handle->port->na_context), op, buffer,
             header + sizeof front, NULL, message->peer.addr, handle->target_id,
             handle->tag) != NA_PLUGIN_PENDING)
         message_free(message);

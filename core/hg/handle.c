@@ -120,7 +120,7 @@ hg_handle_change_port(struct hg_handle *handle, struct hg_port *port)
     buffer_take(&handle->out, &out);
     /* Operations are new to this plugin. */
     for (unsigned i = 0; i < 2; i++)
-        memset(na_op_part(ops[i]), 0, port->net.na_class->opened.op_size);
+        memset(ops[i]->part, 0, port->net.na_class->opened.op_size);
     handle->port = port;
     handle->tag = hg_handle_tag(handle, handle->cookie);
     return HG_SUCCESS;

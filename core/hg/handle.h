@@ -140,13 +140,6 @@ hg_handle_note_special(struct hg_handle *handle)
                       handle->hg_class->checksum_flags != 0;
 }
 
-/* The NA context of the handle's operations. */
-static inline const struct na_context *
-hg_handle_na(const struct hg_handle *handle)
-{
-    return handle->port->na_context;
-}
-
 /* Creates a handle for a side and adds it to the context's list. Runs the
  * user's create callback. */
 hg_return_t hg_handle_create(struct hg_context *context, struct hg_port *port,

@@ -97,7 +97,7 @@ static inline __attribute__((always_inline)) int32_t
 post_receive(struct hg_handle *handle)
 {
     const struct hg_net *net = &handle->port->net;
-    struct rt_endpoint at = rt_endpoint(hg_handle_na(handle));
+    struct rt_endpoint at = rt_endpoint(handle->port->na_context);
 
     return rt_recv_expected(at, handle->recv, handle->out.buffer, net->out_size,
         handle->out.buffer_data, handle->peer.addr, handle->target_id,
@@ -287,7 +287,7 @@ static inline __attribute__((always_inline)) int32_t
 send_request(struct hg_handle *handle)
 {
     const struct hg_net *net = &handle->port->net;
-    struct rt_endpoint at = rt_endpoint(hg_handle_na(handle));
+    struct rt_endpoint at = rt_endpoint(handle->port->na_context);
 
     return rt_send_unexpected(at, handle->send, handle->in.buffer,
         net->in_payload + handle->in.size, handle->in.buffer_data,

@@ -168,7 +168,7 @@ static inline __attribute__((always_inline)) int32_t
 send_answer(struct hg_handle *handle)
 {
     const struct hg_net *net = &handle->port->net;
-    struct rt_endpoint at = rt_endpoint(hg_handle_na(handle));
+    struct rt_endpoint at = rt_endpoint(handle->port->na_context);
 
     return rt_send_expected(at, handle->send, handle->out.buffer,
         net->out_payload + handle->out.size, handle->out.buffer_data,

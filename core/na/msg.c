@@ -125,7 +125,7 @@ NA_Msg_send_unexpected(na_class_t *na_class, na_context_t *context,
         return ret;
     return na_op_id_submitted(op_id, context, "send_unexpected",
         na_context_ops(context)->send_unexpected(context->plugin_ctx,
-            na_op_part(op_id->op), buf, buf_size, plugin_data,
+            op_id->op->part, buf, buf_size, plugin_data,
             na_addr_plugin(dest_addr), dest_id, tag, 0));
 }
 
@@ -143,7 +143,7 @@ NA_Msg_recv_unexpected(na_class_t *na_class, na_context_t *context,
         return ret;
     return na_op_id_submitted(op_id, context, "recv_unexpected",
         na_context_ops(context)->recv_unexpected(context->plugin_ctx,
-            na_op_part(op_id->op), buf, buf_size, plugin_data, 0));
+            op_id->op->part, buf, buf_size, plugin_data, 0));
 }
 
 na_return_t
@@ -163,8 +163,8 @@ NA_Msg_multi_recv_unexpected(na_class_t *na_class, na_context_t *context,
     if (ret != NA_SUCCESS)
         return ret;
     return na_op_id_submitted(op_id, context, "recv_multi",
-        na_class->multi_recv->recv_multi(context->plugin_ctx,
-            na_op_part(op_id->op), buf, buf_size, plugin_data, 0));
+        na_class->multi_recv->recv_multi(context->plugin_ctx, op_id->op->part,
+            buf, buf_size, plugin_data, 0));
 }
 
 na_return_t
@@ -184,7 +184,7 @@ NA_Msg_send_expected(na_class_t *na_class, na_context_t *context,
         return ret;
     return na_op_id_submitted(op_id, context, "send_expected",
         na_context_ops(context)->send_expected(context->plugin_ctx,
-            na_op_part(op_id->op), buf, buf_size, plugin_data,
+            op_id->op->part, buf, buf_size, plugin_data,
             na_addr_plugin(dest_addr), dest_id, tag, 0));
 }
 
@@ -204,6 +204,6 @@ NA_Msg_recv_expected(na_class_t *na_class, na_context_t *context,
         return ret;
     return na_op_id_submitted(op_id, context, "recv_expected",
         na_context_ops(context)->recv_expected(context->plugin_ctx,
-            na_op_part(op_id->op), buf, buf_size, plugin_data,
+            op_id->op->part, buf, buf_size, plugin_data,
             na_addr_plugin(source_addr), source_id, tag, 0));
 }

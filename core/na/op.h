@@ -23,16 +23,13 @@ struct na_op {
      * it returns. */
     void (*complete)(struct na_op *op, const na_plugin_event *event);
     void *owner;
+    char part[]; /* of the plugin */
 };
 
 _Static_assert(NA_OP_ALIGN % sizeof(struct na_op) == 0, "parts are adjacent");
 
-/* Returns the plugin's part. */
-static inline void *
-na_op_part(struct na_op *op)
-{
-    return op + 1;
-}
+_Static_assert(offsetof(struct na_op, part) == sizeof(struct na_op),
+    "na_op_of subtracts it");
 
 /* Returns the operation of a plugin's part. */
 static inline struct na_op *

@@ -281,7 +281,7 @@ na_op_id_submitted(struct na_op_id *op_id, struct na_context *context,
     if (code == NA_PLUGIN_PENDING)
         return NA_SUCCESS;
     if (code == NA_PLUGIN_DONE && !receives(op_id)) {
-        na_plugin_event event = {.op = na_op_part(op_id->op)};
+        na_plugin_event event = {.op = op_id->op->part};
 
         if (!report(op_id))
             result_push(context, op_id, &op_id->last, &event, NA_SUCCESS);
@@ -304,7 +304,7 @@ na_op_ids_fail(struct na_context *context)
 
     base_lock_acquire(&na_class->ops_lock);
     LIST_FOREACH (op_id, &na_class->op_ids, next) {
-        na_plugin_event event = {.op = na_op_part(op_id->op)};
+        na_plugin_event event = {.op = op_id->op->part};
 
         /* Acquire pairs with the release in na_op_id_begin. */
         if (atomic_load_explicit(&op_id->context, memory_order_acquire) !=

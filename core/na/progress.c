@@ -333,7 +333,7 @@ na_progress_cancel(
     int32_t code;
 
     na_progress_acquire(progress);
-    code = na_context_ops(context)->cancel(context->plugin_ctx, na_op_part(op));
+    code = na_context_ops(context)->cancel(context->plugin_ctx, op->part);
     na_progress_release(progress);
     return na_result(context->na_class, "cancel", code);
 }

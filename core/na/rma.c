@@ -37,7 +37,7 @@ NA_Put(na_class_t *na_class, na_context_t *context, na_cb_t callback, void *arg,
     if (ret != NA_SUCCESS)
         return ret;
     return na_op_id_submitted(op_id, context, "put",
-        na_context_ops(context)->put(context->plugin_ctx, na_op_part(op_id->op),
+        na_context_ops(context)->put(context->plugin_ctx, op_id->op->part,
             local_mem_handle->mem, local_offset, remote_mem_handle->mem,
             remote_offset, data_size, na_addr_plugin(remote_addr), remote_id,
             0));
@@ -58,7 +58,7 @@ NA_Get(na_class_t *na_class, na_context_t *context, na_cb_t callback, void *arg,
     if (ret != NA_SUCCESS)
         return ret;
     return na_op_id_submitted(op_id, context, "get",
-        na_context_ops(context)->get(context->plugin_ctx, na_op_part(op_id->op),
+        na_context_ops(context)->get(context->plugin_ctx, op_id->op->part,
             local_mem_handle->mem, local_offset, remote_mem_handle->mem,
             remote_offset, data_size, na_addr_plugin(remote_addr), remote_id,
             0));

@@ -27,8 +27,8 @@ rt_send_unexpected(struct rt_endpoint at, struct na_op *op, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
     uint64_t tag)
 {
-    return at.ops->send_unexpected(at.ctx, na_op_part(op), buffer, length,
-        buffer_data, peer, peer_ctx, tag, 0);
+    return at.ops->send_unexpected(
+        at.ctx, op->part, buffer, length, buffer_data, peer, peer_ctx, tag, 0);
 }
 
 static inline int32_t
@@ -36,7 +36,7 @@ rt_recv_unexpected(struct rt_endpoint at, struct na_op *op, void *buffer,
     uint64_t length, void *buffer_data)
 {
     return at.ops->recv_unexpected(
-        at.ctx, na_op_part(op), buffer, length, buffer_data, 0);
+        at.ctx, op->part, buffer, length, buffer_data, 0);
 }
 
 /* For a class with na.multi_recv/1. The caller checks for a dead context. */
@@ -45,7 +45,7 @@ rt_recv_multi(const struct na_context *context, struct na_op *op, void *buffer,
     uint64_t length, void *buffer_data)
 {
     return context->na_class->multi_recv->recv_multi(
-        context->plugin_ctx, na_op_part(op), buffer, length, buffer_data, 0);
+        context->plugin_ctx, op->part, buffer, length, buffer_data, 0);
 }
 
 static inline int32_t
@@ -53,8 +53,8 @@ rt_send_expected(struct rt_endpoint at, struct na_op *op, const void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
     uint64_t tag)
 {
-    return at.ops->send_expected(at.ctx, na_op_part(op), buffer, length,
-        buffer_data, peer, peer_ctx, tag, 0);
+    return at.ops->send_expected(
+        at.ctx, op->part, buffer, length, buffer_data, peer, peer_ctx, tag, 0);
 }
 
 static inline int32_t
@@ -62,8 +62,8 @@ rt_recv_expected(struct rt_endpoint at, struct na_op *op, void *buffer,
     uint64_t length, void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx,
     uint64_t tag)
 {
-    return at.ops->recv_expected(at.ctx, na_op_part(op), buffer, length,
-        buffer_data, peer, peer_ctx, tag, 0);
+    return at.ops->recv_expected(
+        at.ctx, op->part, buffer, length, buffer_data, peer, peer_ctx, tag, 0);
 }
 
 static inline int32_t
@@ -71,7 +71,7 @@ rt_put(struct rt_endpoint at, struct na_op *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
     uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
 {
-    return at.ops->put(at.ctx, na_op_part(op), local, local_offset, remote,
+    return at.ops->put(at.ctx, op->part, local, local_offset, remote,
         remote_offset, length, peer, peer_ctx, 0);
 }
 
@@ -80,7 +80,7 @@ rt_get(struct rt_endpoint at, struct na_op *op, na_plugin_mem *local,
     uint64_t local_offset, na_plugin_mem *remote, uint64_t remote_offset,
     uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx)
 {
-    return at.ops->get(at.ctx, na_op_part(op), local, local_offset, remote,
+    return at.ops->get(at.ctx, op->part, local, local_offset, remote,
         remote_offset, length, peer, peer_ctx, 0);
 }
 
@@ -88,7 +88,7 @@ rt_get(struct rt_endpoint at, struct na_op *op, na_plugin_mem *local,
 static inline void
 rt_cancel(const struct na_context *context, struct na_op *op)
 {
-    na_context_ops(context)->cancel(context->plugin_ctx, na_op_part(op));
+    na_context_ops(context)->cancel(context->plugin_ctx, op->part);
 }
 
 #endif /* RT_SUBMIT_H */
