@@ -48,15 +48,6 @@ drop(struct hg_handle *handle)
     handle->ack = NULL;
 }
 
-/* Uses a tag of the responding handle. */
-hg_return_t
-hg_ack_create(struct hg_handle *handle, uint32_t *tag_p, uint32_t *cookie_p)
-{
-    *cookie_p = ++handle->ack_count;
-    *tag_p = (uint32_t) hg_handle_tag(handle, *cookie_p);
-    return create(handle, *tag_p, *cookie_p);
-}
-
 static na_return_t
 post(struct hg_ack *ack)
 {
@@ -115,15 +106,16 @@ received(struct na_op *op, const na_plugin_event *event)
 }
 
 hg_return_t
-hg_ack_await(struct hg_handle *handle)
+hg_ack_await(struct hg_handle *handle, uint32_t tag, uint32_t cookie)
 {
     struct na_progress *progress = hg_context_na(handle->context)->progress;
     uint64_t limit = handle->context->hg_class->limits.ack_ms;
-    struct hg_ack *ack = handle->ack;
+    struct hg_ack *ack;
     na_return_t ret;
 
-    if (!ack)
-        return HG_SUCCESS; /* the payload is in the message */
+    if (create(handle, tag, cookie) != HG_SUCCESS)
+        return HG_NOMEM;
+    ack = handle->ack;
     atomic_store_explicit(&ack->pending, 2, memory_order_relaxed);
     ack->op->complete = received;
     /* Under the lock, so that a cancel sees the receive and the flag together.

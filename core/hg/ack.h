@@ -19,14 +19,11 @@ struct hg_ack {
     _Atomic uint32_t pending; /* target: sending the answer, receiving this */
 };
 
-/* Target: creates the acknowledgement of the response being encoded, with a tag
- * and a cookie. NOMEM. [any thread] */
-hg_return_t hg_ack_create(
-    struct hg_handle *handle, uint32_t *tag_p, uint32_t *cookie_p);
-
-/* Target: posts the receive, before the response is sent. CANCELED: the origin
- * has cancelled the request; or an error of the receive. [any thread] */
-hg_return_t hg_ack_await(struct hg_handle *handle);
+/* Target: posts the receive, before the response is sent, if that announces this
+ * tag and cookie. NOMEM; CANCELED: the origin has cancelled the request; or an
+ * error of the receive. [any thread] */
+hg_return_t hg_ack_await(
+    struct hg_handle *handle, uint32_t tag, uint32_t cookie);
 
 /* Target: the response could not be sent, so no acknowledgement will arrive.
  * The handle may send another response at once. It has one more reference until

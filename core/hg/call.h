@@ -144,6 +144,7 @@ hg_call_is_idle(const struct hg_call *call)
 static inline void
 hg_call_begin(struct hg_call *call, uint32_t number, uint32_t operations)
 {
+    atomic_store_explicit(&call->ret, HG_SUCCESS, memory_order_relaxed);
     /* Release pairs with the acquire in hg_call_event_rare. */
     atomic_store_explicit(&call->word,
         number << HG_CALL_SHIFT | operations | HG_CALL_CALLBACK,
@@ -242,6 +243,21 @@ hg_call_ended(struct hg_call *call, uint32_t operation, uint32_t note)
         call, hg_call_end(call, operation, note), operation, note);
 }
 
+/* Origin: does what SENT does to a call that hg_call_begin began with this
+ * number and both operations, and that nothing has changed since: most often
+ * the request is sent before the response can arrive. False: something has, and
+ * this has changed nothing. */
+static inline bool
+hg_call_sent_first(struct hg_call *call, uint32_t number)
+{
+    uint32_t begun = number << HG_CALL_SHIFT | HG_CALL_SEND | HG_CALL_RECV |
+                     HG_CALL_CALLBACK;
+
+    /* Release: see hg_call_end. */
+    return atomic_compare_exchange_strong_explicit(&call->word, &begun,
+        begun - HG_CALL_SEND, memory_order_release, memory_order_relaxed);
+}
+
 /* Origin: does what RECEIVED does to a call whose request is sent and that has
  * no flags; only progress, under its lock, changes the word of such a call, and
  * for one to oneself hg_loopback_answered, whose race with a cancellation loses
@@ -250,7 +266,7 @@ hg_call_ended(struct hg_call *call, uint32_t operation, uint32_t note)
 static inline bool
 hg_call_answer_sent(struct hg_call *call)
 {
-    /* Acquire pairs with the release in hg_call_ended. */
+    /* Acquire pairs with the release in hg_call_end and hg_call_sent_first. */
     uint32_t word = atomic_load_explicit(&call->word, memory_order_acquire);
 
     if ((word & HG_CALL_LOW) != (HG_CALL_RECV | HG_CALL_CALLBACK))

@@ -18,91 +18,80 @@ use_of(struct hg_handle *handle)
     return (struct hg_rendezvous_use){.context = handle->context,
         .peer = &handle->peer,
         .peer_context = handle->info.context_id,
+        .remote = !handle->loopback && !handle->local,
         .counted = handle->role == HG_ROLE_TARGET,
         .buffers = handle->context->hg_class->handle_size + net->in_size +
                    net->out_size};
 }
 
-/* Writes the reference. A response has to be acknowledged. */
+/* Without the eager data of descriptors the rest may fit into the message. */
 static hg_return_t
-expose(struct hg_handle *handle, struct hg_message *message, size_t offset,
-    size_t capacity)
+encode_again(
+    struct hg_message *message, hg_proc_cb_t proc_cb, char *start, size_t room)
 {
-    uint32_t tag = 0, cookie = 0;
-    hg_return_t ret = HG_SUCCESS;
-    hg_size_t size;
+    struct hg_proc *proc = &message->proc;
 
-    if (handle->role == HG_ROLE_TARGET)
-        ret = hg_ack_create(handle, &tag, &cookie);
-    if (ret == HG_SUCCESS)
-        ret = hg_rendezvous_expose(hg_rendezvous_of(message), tag, cookie,
-            message->payload + offset, capacity - offset, &size);
-    if (ret == HG_SUCCESS)
-        message->size = offset + size;
-    return ret;
+    proc_finish(proc);
+    proc_begin(proc, start, start + room, HG_ENCODE);
+    proc->notes |= PROC_EAGER_NEVER;
+    return proc_cb(proc, message->source);
 }
 
-/* Makes the proc's extra buffer the message's extra payload, and writes the
- * reference to it into the message. */
-static hg_return_t
-keep(struct hg_message *message, size_t offset, size_t capacity)
+hg_return_t
+hg_extra_put(struct hg_handle *handle, struct hg_message *message, uint32_t tag,
+    uint32_t cookie, hg_return_t ret)
 {
-    struct hg_handle *handle = message->proc.handle;
+    struct hg_proc *proc = &message->proc;
+    const struct hg_class *hg_class = handle->hg_class;
+    const struct hg_net *net = &handle->port->net;
     const struct hg_rendezvous_use use = use_of(handle);
-    bool remote = !handle->loopback && !handle->local;
+    bool request = message == &handle->in;
+    size_t offset = request ? hg_class->in_offset : hg_class->out_offset;
+    size_t room = (request ? net->in_most : net->out_most) - offset;
+    char *start = message->payload + offset;
+    struct hg_rendezvous_buffer buffer;
     struct hg_rendezvous *rendezvous;
-    hg_return_t ret;
+    hg_size_t size;
 
-    if (handle->context->hg_class->no_overflow) {
-        LOG_ERROR(HG,
-            "%zu bytes of encoded arguments exceed %zu, and no_overflow "
-            "is set",
-            proc_used(&message->proc), capacity - offset);
-        return HG_OVERFLOW;
+    if (proc->notes & PROC_EAGER_THERE)
+        ret = encode_again(message,
+            request ? handle->rpc->in_proc : handle->rpc->out_proc, start,
+            room);
+    if (ret != HG_SUCCESS)
+        goto finish;
+    size = proc_used(proc);
+    if (!proc->extra) {
+        message->size = offset + size;
+        return HG_SUCCESS;
     }
-    ret = hg_rendezvous_keep(&use, &message->proc, remote, &rendezvous);
+    if (hg_class->no_overflow) {
+        LOG_ERROR(HG,
+            "%zu bytes of encoded arguments exceed %zu, and no_overflow is set",
+            (size_t) size, room);
+        ret = HG_OVERFLOW;
+        goto finish;
+    }
+    buffer = (struct hg_rendezvous_buffer){.data = proc->start,
+        .size = size,
+        .allocated = size + proc_left(proc) + PROC_EXTRA_TAIL,
+        .borrowed = proc->extra_is_callers};
+    proc_begin(proc, NULL, NULL, HG_DECODE); /* without the buffer */
+    ret = hg_rendezvous_keep(&use, &buffer, &rendezvous);
     if (ret != HG_SUCCESS)
         return ret;
     message->flags = HG_HEADER_MORE;
     message->extra = &rendezvous->extra;
-    if (remote)
-        ret = expose(handle, message, offset, capacity);
+    if (!use.remote)
+        return HG_SUCCESS;
+    ret = hg_rendezvous_expose(rendezvous, tag, cookie, start, room, &size);
     if (ret != HG_SUCCESS)
         hg_extra_drop(handle, message);
+    else
+        message->size = offset + size;
     return ret;
-}
 
-hg_return_t
-hg_message_spilled(struct hg_message *message, hg_return_t ret)
-{
-    struct hg_proc *proc = &message->proc;
-    const struct hg_handle *handle = proc->handle;
-    const struct hg_class *hg_class = handle->context->hg_class;
-    const struct hg_net *net = &handle->port->net;
-    bool request = message == &handle->in;
-    size_t offset = request ? hg_class->in_offset : hg_class->out_offset;
-    size_t capacity = request ? hg_net_in_room(net) : hg_net_out_room(net);
-
-    /* Without the eager data of descriptors the rest may fit into the message.
-     */
-    if (proc->notes & PROC_EAGER_THERE) {
-        hg_proc_cb_t proc_cb =
-            request ? handle->rpc->in_proc : handle->rpc->out_proc;
-
-        hg_proc_reset(
-            proc, message->payload + offset, capacity - offset, HG_ENCODE);
-        proc->notes |= PROC_EAGER_NEVER;
-        ret = proc_cb(proc, message->source);
-        if (!proc->extra) {
-            if (ret == HG_SUCCESS)
-                message->size += proc_used(proc);
-            return ret;
-        }
-    }
-    if (ret == HG_SUCCESS)
-        ret = keep(message, offset, capacity);
-    /* Frees the extra buffer, if it was not taken. */
-    hg_proc_reset(proc, NULL, 0, HG_FREE);
+finish:
+    proc_finish(proc);
     return ret;
 }
 

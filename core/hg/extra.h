@@ -8,6 +8,15 @@
 
 struct hg_handle;
 
+/* Completes an encoding, with result ret, that spilled into the proc's extra
+ * buffer. That buffer becomes the message's extra payload, and the message
+ * contains a reference to it after the user's space. tag, cookie: of the
+ * acknowledgement of a response. OVERFLOW: disabled, or no room for the
+ * reference; NOMEM, or as HG_Bulk_create; for responses also as hg_hold_take.
+ * Frees the extra buffer on an error. [any thread] */
+hg_return_t hg_extra_put(struct hg_handle *handle, struct hg_message *message,
+    uint32_t tag, uint32_t cookie, hg_return_t ret);
+
 /* Frees the extra payload of one message of a handle. No fetch may be in
  * progress. */
 void hg_extra_drop(struct hg_handle *handle, struct hg_message *message);

@@ -49,16 +49,9 @@ hg_message_drop_extra(struct hg_message *message)
     }
 }
 
-/* extra.c: completes an encoding, with result ret, that spilled into the proc's
- * extra buffer. That buffer becomes the message's extra payload, and the
- * message contains a reference to it after the user's space. OVERFLOW:
- * disabled, or no room for the reference; NOMEM, or as HG_Bulk_create; for
- * responses also as hg_hold_take. Frees the extra buffer on an error. [any
- * thread] */
-hg_return_t hg_message_spilled(struct hg_message *message, hg_return_t ret);
-
 /* Encodes a struct after the user's space of `offset` bytes. end: of the buffer.
- * data or proc_cb NULL: no payload but that space. */
+ * data or proc_cb NULL: no payload but that space. If proc.extra is set then,
+ * even after an error, it did not fit: hg_extra_put (extra.h) completes it. */
 static inline __attribute__((always_inline)) hg_return_t
 hg_message_encode(struct hg_message *message, size_t offset, char *end,
     hg_proc_cb_t proc_cb, void *data)
@@ -75,9 +68,7 @@ hg_message_encode(struct hg_message *message, size_t offset, char *end,
     proc_begin(proc, message->payload + offset, end, HG_ENCODE);
     ret = proc_cb(proc, data);
     message->flags = 0;
-    if (__builtin_expect(proc->extra, 0))
-        return hg_message_spilled(message, ret);
-    if (__builtin_expect(ret == HG_SUCCESS, 1))
+    if (__builtin_expect(ret == HG_SUCCESS && !proc->extra, 1))
         message->size = (hg_size_t) (proc->pos - message->payload);
     return ret;
 }

@@ -93,15 +93,12 @@ ended_in_progress(struct hg_handle *handle, enum hg_call_event event)
             &handle->context->bulk.completions, &handle->completion);
 }
 
-static inline __attribute__((always_inline)) int32_t
+static __attribute__((cold, noinline)) int32_t
 post_receive(struct hg_handle *handle)
 {
-    const struct hg_net *net = &handle->port->net;
-    struct rt_endpoint at = rt_endpoint(handle->port->na_context);
-
-    return rt_recv_expected(at, handle->recv, handle->out.buffer, net->out_size,
-        handle->out.buffer_data, handle->peer.addr, handle->target_id,
-        handle->tag);
+    return rt_recv_expected(rt_endpoint(handle->port->na_context), handle->recv,
+        handle->out.buffer, handle->port->net.out_size, handle->out.buffer_data,
+        handle->peer.addr, handle->target_id, handle->tag);
 }
 
 /* Handles a response with flags. Returns true if its payload is being fetched.
@@ -283,17 +280,6 @@ const struct hg_side hg_origin_side = {.role = HG_ROLE_ORIGIN,
     .released = released,
     .fetched = fetched};
 
-static inline __attribute__((always_inline)) int32_t
-send_request(struct hg_handle *handle)
-{
-    const struct hg_net *net = &handle->port->net;
-    struct rt_endpoint at = rt_endpoint(handle->port->na_context);
-
-    return rt_send_unexpected(at, handle->send, handle->in.buffer,
-        net->in_payload + handle->in.size, handle->in.buffer_data,
-        handle->peer.addr, handle->target_id, handle->tag);
-}
-
 /* Undoes the start of a forward of which nothing was submitted. */
 static hg_return_t
 revoke(struct hg_handle *handle, hg_return_t ret)
@@ -340,45 +326,23 @@ refused(struct hg_handle *handle, bool awaiting, int32_t code)
     return HG_SUCCESS;
 }
 
-/* The transport has sent the request at once, and the call has changed
- * otherwise. */
+/* Acts on the result of sending the request, after the receive was posted, if
+ * there is one. */
 static __attribute__((noinline, cold)) hg_return_t
-sent_rare(struct hg_handle *handle, enum hg_call_result result)
+submitted(struct hg_handle *handle, bool awaiting, int32_t code)
 {
-    if (is_over(handle, result))
-        hg_context_complete(handle->context, &handle->completion);
-    return HG_SUCCESS;
-}
-
-/* The transport has sent the request at once: most often before the response
- * can arrive. */
-static inline __attribute__((always_inline)) hg_return_t
-sent(struct hg_handle *handle)
-{
-    uint32_t before;
-
-    if (__builtin_expect(hg_call_ret(&handle->call) != HG_SUCCESS, 0))
-        return sent_rare(handle, failed(handle, HG_CALL_ON_SENT));
-    before = hg_call_end(&handle->call, HG_CALL_SEND, 0);
-    if (__builtin_expect((before & HG_CALL_PHASE) ==
-                             (HG_CALL_SEND | HG_CALL_RECV | HG_CALL_CALLBACK),
-            1))
-        return HG_SUCCESS;
-    return sent_rare(
-        handle, hg_call_end_result(&handle->call, before, HG_CALL_SEND, 0));
-}
-
-/* Sends the request, after the receive was posted, if there is one. */
-static inline __attribute__((always_inline)) hg_return_t
-start(struct hg_handle *handle, bool awaiting)
-{
-    int32_t code = send_request(handle);
+    enum hg_call_result result;
 
     if (code == NA_PLUGIN_PENDING)
         return HG_SUCCESS;
-    if (__builtin_expect(code != NA_PLUGIN_DONE, 0))
+    if (code != NA_PLUGIN_DONE)
         return refused(handle, awaiting, code);
-    return sent(handle);
+    result = hg_call_ret(&handle->call) != HG_SUCCESS
+                 ? failed(handle, HG_CALL_ON_SENT)
+                 : end_operation(handle, HG_CALL_ON_SENT);
+    if (is_over(handle, result))
+        hg_context_complete(handle->context, &handle->completion);
+    return HG_SUCCESS;
 }
 
 static void
@@ -389,7 +353,7 @@ encode_header(struct hg_handle *handle)
     struct hg_header_request header = {
         .flags = (uint8_t) (hg_class->checksum_flags | handle->in.flags |
                             handle->no_response),
-        .context_id = hg_context_na(handle->context)->id,
+        .context_id = handle->port->na_context->id,
         .cookie = handle->cookie,
         .payload_size = (uint32_t) handle->in.size,
         .id = handle->rpc->id};
@@ -399,14 +363,6 @@ encode_header(struct hg_handle *handle)
         hg_count(hg_class, &hg_class->counters.request_extra);
     if (header.flags & HG_HEADER_SUM)
         hg_checksum_put(bytes, HG_HEADER_REQUEST_SIZE, &handle->in);
-}
-
-static inline void
-begin(struct hg_handle *handle, uint32_t operations)
-{
-    atomic_store_explicit(&handle->call.ret, HG_SUCCESS, memory_order_relaxed);
-    hg_call_begin(&handle->call, handle->cookie, operations);
-    hg_handle_ref(handle, 1);
 }
 
 /* The transport has refused the receive. */
@@ -422,9 +378,13 @@ static __attribute__((noinline, cold)) hg_return_t
 forward_encoded(struct hg_handle *handle)
 {
     bool awaiting = awaits_answer(handle);
+    int32_t code;
 
+    handle->out.size = 0;
     encode_header(handle);
-    begin(handle, awaiting ? HG_CALL_SEND | HG_CALL_RECV : HG_CALL_SEND);
+    hg_call_begin(&handle->call, handle->cookie,
+        awaiting ? HG_CALL_SEND | HG_CALL_RECV : HG_CALL_SEND);
+    hg_handle_ref(handle, 1);
     if (base_is_observed())
         hg_stage_forward(handle);
     if (handle->timeout_ms > 0) {
@@ -440,44 +400,53 @@ forward_encoded(struct hg_handle *handle)
         return HG_SUCCESS;
     }
     if (awaiting) {
-        int32_t code = post_receive(handle);
-
+        code = post_receive(handle);
         if (code != NA_PLUGIN_PENDING)
             return not_posted(handle, code);
     }
-    return start(handle, awaiting);
+    code = rt_send_unexpected(rt_endpoint(handle->port->na_context),
+        handle->send, handle->in.buffer,
+        handle->port->net.in_payload + handle->in.size, handle->in.buffer_data,
+        handle->peer.addr, handle->target_id, handle->tag);
+    return submitted(handle, awaiting, code);
 }
 
-/* The same, inline, for a request without flags or a deadline, to another class.
- */
-static inline __attribute__((always_inline)) hg_return_t
-forward_plain(struct hg_handle *handle)
+/* Forwards a request whose arguments, with result ret, could not be encoded or
+ * did not fit into the message. */
+static __attribute__((noinline, cold)) hg_return_t
+forward_spilled(struct hg_handle *handle, hg_return_t ret)
 {
+    if (handle->in.proc.extra)
+        ret = hg_extra_put(handle, &handle->in, 0, 0, ret);
+    return ret == HG_SUCCESS ? forward_encoded(handle) : ret;
+}
+
+/* HG_Forward of a handle with an extra payload of the call before. */
+static __attribute__((noinline, cold)) hg_return_t
+forward_again(
+    struct hg_handle *handle, hg_cb_t callback, void *arg, void *in_struct)
+{
+    hg_message_drop_extra(&handle->in);
+    hg_message_drop_extra(&handle->out);
+    return HG_Forward(handle, callback, arg, in_struct);
+}
+
+/* From top to bottom what a plain request to another class takes: one without
+ * flags or a deadline, with a response. All else is at the end, out of line.
+ * Only the handle is used after the proc, so that few registers are saved. */
+hg_return_t
+HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
+{
+    struct rt_endpoint at;
+    hg_return_t ret;
     int32_t code;
 
-    if (__builtin_expect((handle->in.flags | handle->special |
-                             handle->no_response | base_is_observed()) != 0,
-            0))
-        return forward_encoded(handle);
-    hg_header_request_encode(handle->in.payload - HG_HEADER_REQUEST_SIZE,
-        &(struct hg_header_request){
-            .context_id = hg_context_na(handle->context)->id,
-            .cookie = handle->cookie,
-            .payload_size = (uint32_t) handle->in.size,
-            .id = handle->rpc->id});
-    begin(handle, HG_CALL_SEND | HG_CALL_RECV);
-    code = post_receive(handle);
-    if (__builtin_expect(code != NA_PLUGIN_PENDING, 0))
-        return not_posted(handle, code);
-    return start(handle, true);
-}
-
-/* HG_Forward of an idle handle. */
-static __attribute__((noinline)) hg_return_t
-forward(struct hg_handle *handle, hg_cb_t callback, void *arg, void *in_struct)
-{
-    hg_return_t ret;
-
+    if (!handle || !handle->forwardable)
+        return HG_INVALID_ARG;
+    if (!hg_call_is_idle(&handle->call))
+        return HG_BUSY;
+    if (__builtin_expect(handle->in.extra || handle->out.extra, 0))
+        goto again;
     handle->callback = callback;
     handle->arg = arg;
     handle->cookie++;
@@ -489,31 +458,43 @@ forward(struct hg_handle *handle, hg_cb_t callback, void *arg, void *in_struct)
     ret = hg_message_encode(&handle->in, handle->hg_class->in_offset,
         handle->in.buffer + handle->port->net.in_size, handle->rpc->in_proc,
         in_struct);
-    if (ret != HG_SUCCESS)
-        return ret;
+    if (__builtin_expect(ret != HG_SUCCESS || handle->in.proc.extra, 0))
+        goto spilled;
+    if (__builtin_expect(
+            handle->special | handle->no_response | base_is_observed(), 0))
+        goto special;
     handle->out.size = 0;
-    return forward_plain(handle);
-}
+    hg_header_request_encode(handle->in.payload - HG_HEADER_REQUEST_SIZE,
+        &(struct hg_header_request){.context_id = handle->port->na_context->id,
+            .cookie = handle->cookie,
+            .payload_size = (uint32_t) handle->in.size,
+            .id = handle->rpc->id});
+    hg_call_begin(&handle->call, handle->cookie, HG_CALL_SEND | HG_CALL_RECV);
+    hg_handle_ref(handle, 1);
+    at = rt_endpoint(handle->port->na_context);
+    code = rt_recv_expected(at, handle->recv, handle->out.buffer,
+        handle->port->net.out_size, handle->out.buffer_data, handle->peer.addr,
+        handle->target_id, handle->tag);
+    if (__builtin_expect(code != NA_PLUGIN_PENDING, 0))
+        goto not_posted;
+    at = rt_endpoint(handle->port->na_context);
+    code = rt_send_unexpected(at, handle->send, handle->in.buffer,
+        handle->port->net.in_payload + handle->in.size, handle->in.buffer_data,
+        handle->peer.addr, handle->target_id, handle->tag);
+    if (__builtin_expect(code != NA_PLUGIN_DONE ||
+                             !hg_call_sent_first(&handle->call, handle->cookie),
+            0))
+        goto submitted;
+    return HG_SUCCESS;
 
-/* The same of a handle with an extra payload. */
-static __attribute__((noinline, cold)) hg_return_t
-forward_again(
-    struct hg_handle *handle, hg_cb_t callback, void *arg, void *in_struct)
-{
-    hg_message_drop_extra(&handle->in);
-    hg_message_drop_extra(&handle->out);
-    return forward(handle, callback, arg, in_struct);
-}
-
-/* Calls nothing but what comes next, so that it saves no registers. */
-hg_return_t
-HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
-{
-    if (!handle || !handle->forwardable)
-        return HG_INVALID_ARG;
-    if (!hg_call_is_idle(&handle->call))
-        return HG_BUSY;
-    if (__builtin_expect(handle->in.extra || handle->out.extra, 0))
-        return forward_again(handle, callback, arg, in_struct);
-    return forward(handle, callback, arg, in_struct);
+spilled:
+    return forward_spilled(handle, ret);
+special:
+    return forward_encoded(handle);
+not_posted:
+    return not_posted(handle, code);
+submitted:
+    return submitted(handle, true, code);
+again:
+    return forward_again(handle, callback, arg, in_struct);
 }

@@ -13,6 +13,8 @@
 
 #define VALIDITY_SIZE sizeof(uint64_t)
 
+_Static_assert(VALIDITY_SIZE <= PROC_EXTRA_TAIL, "it fits behind the payload");
+
 static void
 release(struct hg_extra *extra)
 {
@@ -54,33 +56,19 @@ hg_rendezvous_withdraw(struct hg_rendezvous *rendezvous)
     rendezvous->bulk = NULL;
 }
 
-/* Makes a cookie that is not 0 and differs from that of earlier payloads in the
- * same memory. */
-static uint64_t
-make_validity(const struct hg_rendezvous *rendezvous)
+/* Puts a cookie behind the payload that is not 0 and differs from that of
+ * earlier payloads in the same memory. */
+static void
+make_valid(struct hg_rendezvous *rendezvous)
 {
     uint64_t mix = base_time_now() ^ (uint64_t) (uintptr_t) rendezvous << 20;
-
-    return (mix * 0x9e3779b97f4a7c15U) | 1; /* 2^64 / the golden ratio */
-}
-
-/* Takes the extra buffer of a proc. *held_p: its allocated bytes. */
-static hg_return_t
-take_over(
-    struct hg_rendezvous *rendezvous, struct hg_proc *proc, hg_size_t *held_p)
-{
     uint64_t wire;
-    char *end = hg_proc_save_ptr(proc, VALIDITY_SIZE);
 
-    if (!end)
-        return HG_NOMEM;
-    rendezvous->validity = make_validity(rendezvous);
+    /* 2^64 / the golden ratio */
+    rendezvous->validity = (mix * 0x9e3779b97f4a7c15U) | 1;
     wire = htole64(rendezvous->validity);
-    memcpy(end, &wire, VALIDITY_SIZE);
-    rendezvous->extra.size = proc_used(proc) - VALIDITY_SIZE;
-    *held_p = hg_proc_get_extra_size(proc);
-    rendezvous->extra.data = proc_take_extra(proc, &rendezvous->borrowed);
-    return HG_SUCCESS;
+    memcpy(
+        rendezvous->extra.data + rendezvous->extra.size, &wire, VALIDITY_SIZE);
 }
 
 /* Copies borrowed bytes: the other message of this process may need them longer
@@ -111,21 +99,26 @@ hold(struct hg_rendezvous *rendezvous, const struct hg_rendezvous_use *use,
 }
 
 hg_return_t
-hg_rendezvous_keep(const struct hg_rendezvous_use *use, struct hg_proc *proc,
-    bool remote, struct hg_rendezvous **rendezvous_p)
+hg_rendezvous_keep(const struct hg_rendezvous_use *use,
+    const struct hg_rendezvous_buffer *buffer,
+    struct hg_rendezvous **rendezvous_p)
 {
     struct hg_rendezvous *rendezvous = hg_rendezvous_create(use->context);
-    hg_size_t held = 0;
-    hg_return_t ret;
+    hg_return_t ret = HG_SUCCESS;
 
-    if (!rendezvous)
+    if (!rendezvous) {
+        if (!buffer->borrowed)
+            free(buffer->data);
         return HG_NOMEM;
-    ret = take_over(rendezvous, proc, &held);
-    if (ret == HG_SUCCESS && !remote)
+    }
+    rendezvous->extra.data = buffer->data;
+    rendezvous->extra.size = buffer->size;
+    rendezvous->borrowed = buffer->borrowed;
+    if (!use->remote)
         ret = unborrow(rendezvous);
     /* The peer may never acknowledge the response. */
-    else if (ret == HG_SUCCESS && use->counted)
-        ret = hold(rendezvous, use, held);
+    else if (use->counted)
+        ret = hold(rendezvous, use, buffer->allocated);
     if (ret != HG_SUCCESS)
         release(&rendezvous->extra);
     else
@@ -137,13 +130,15 @@ hg_return_t
 hg_rendezvous_expose(struct hg_rendezvous *rendezvous, uint32_t tag,
     uint32_t cookie, char *bytes, size_t room, hg_size_t *size_p)
 {
-    const struct hg_header_more more = {
-        .validity = rendezvous->validity, .tag = tag, .cookie = cookie};
+    struct hg_header_more more = {.tag = tag, .cookie = cookie};
     hg_size_t size = rendezvous->extra.size + VALIDITY_SIZE, length;
     void *data = rendezvous->extra.data;
-    hg_return_t ret = HG_Bulk_create(rendezvous->context->hg_class, 1, &data,
-        &size, HG_BULK_READ_ONLY, &rendezvous->bulk);
+    hg_return_t ret;
 
+    make_valid(rendezvous);
+    more.validity = rendezvous->validity;
+    ret = HG_Bulk_create(rendezvous->context->hg_class, 1, &data, &size,
+        HG_BULK_READ_ONLY, &rendezvous->bulk);
     if (ret != HG_SUCCESS)
         return ret;
     length = HG_Bulk_get_serialize_size(rendezvous->bulk, 0);

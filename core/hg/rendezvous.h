@@ -42,21 +42,31 @@ struct hg_rendezvous {
     void *arg;
 };
 
+/* Encoded arguments, in memory from malloc with space for the cookie behind
+ * them. */
+struct hg_rendezvous_buffer {
+    char *data;
+    size_t size;      /* of the arguments */
+    size_t allocated; /* of the memory */
+    bool borrowed;    /* the program frees it */
+};
+
 /* The call that a payload belongs to. */
 struct hg_rendezvous_use {
     struct hg_context *context;
     struct hg_addr *peer;
     uint8_t peer_context; /* id */
     bool counted;         /* against the limit of the peer */
+    bool remote;          /* the peer fetches the payload; else it shares it */
     size_t buffers;       /* bytes that the call uses in addition */
 };
 
-/* Takes over the extra buffer of a proc after encoding. *rendezvous_p has one
- * reference, which the caller drops. remote: a peer will fetch it; else it must
- * not refer to memory of the program. NOMEM, or as hg_hold_take. [any thread]
- */
+/* Takes over encoded arguments, also if it fails: then it frees them.
+ * *rendezvous_p has one reference, which the caller drops. NOMEM, or as
+ * hg_hold_take. [any thread] */
 hg_return_t hg_rendezvous_keep(const struct hg_rendezvous_use *use,
-    struct hg_proc *proc, bool remote, struct hg_rendezvous **rendezvous_p);
+    const struct hg_rendezvous_buffer *buffer,
+    struct hg_rendezvous **rendezvous_p);
 
 /* Registers the memory and writes the reference to it into at most `room`
  * bytes; *size_p: bytes written. tag, cookie: of the acknowledgement. OVERFLOW:

@@ -598,13 +598,27 @@ request_received(struct na_op *op, const na_plugin_event *event)
         receive(handle, event, last);
 }
 
+/* Completes an encoding, with result ret, that spilled. If the origin has to
+ * fetch the payload, it acknowledges that with a tag of this handle. */
+static __attribute__((cold, noinline)) hg_return_t
+put_extra(struct hg_handle *handle, hg_return_t ret)
+{
+    uint32_t cookie = ++handle->ack_count;
+    uint32_t tag = (uint32_t) hg_handle_tag(handle, cookie);
+
+    ret = hg_extra_put(handle, &handle->out, tag, cookie, ret);
+    if (ret == HG_SUCCESS && handle->out.extra && !handle->local)
+        ret = hg_ack_await(handle, tag, cookie);
+    return ret;
+}
+
 /* The slow path of HG_Respond after encoding, with result ret, has failed or
- * produced an extra payload. */
+ * did not fit into the message. */
 static __attribute__((cold, noinline)) hg_return_t
 encoded_flagged(struct hg_handle *handle, hg_return_t ret)
 {
-    if (ret == HG_SUCCESS)
-        ret = hg_ack_await(handle);
+    if (handle->out.proc.extra)
+        ret = put_extra(handle, ret);
     if (ret == HG_SUCCESS)
         return respond(handle, HG_SUCCESS);
     hg_extra_drop(handle, &handle->out);
@@ -625,7 +639,7 @@ respond_claimed(
     ret = hg_message_encode(&handle->out, handle->hg_class->out_offset,
         handle->out.buffer + handle->port->net.out_size, handle->rpc->out_proc,
         out_struct);
-    if (__builtin_expect(ret != HG_SUCCESS || handle->out.flags != 0, 0))
+    if (__builtin_expect(ret != HG_SUCCESS || handle->out.proc.extra, 0))
         return encoded_flagged(handle, ret);
     return respond_plain(handle);
 }

@@ -1,20 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Creating and resetting procs, growing the buffer, accessors. */
-#include <stdlib.h>
-
 #include "proc/proc.h"
 
 /* Sizes are rounded up to this, so that small buffers grow rarely. */
 #define EXTRA_UNIT 4096
-
-static void
-free_extra(struct hg_proc *proc)
-{
-    if (proc->extra && !proc->extra_is_callers)
-        free(proc->start);
-    proc->extra = false;
-    proc->extra_is_callers = false;
-}
 
 static void
 set_buffer(struct hg_proc *proc, char *buf, size_t size, size_t pos)
@@ -34,22 +23,6 @@ proc_init(struct hg_proc *proc, hg_class_t *hg_class, hg_handle_t handle,
         .hg_class = hg_class,
         .handle = handle,
     };
-}
-
-void
-proc_finish(struct hg_proc *proc)
-{
-    free_extra(proc);
-}
-
-char *
-proc_take_extra(struct hg_proc *proc, bool *callers_p)
-{
-    char *buf = proc->start;
-
-    *callers_p = proc->extra_is_callers;
-    proc_begin(proc, NULL, NULL, HG_DECODE);
-    return buf;
 }
 
 hg_return_t
@@ -110,7 +83,7 @@ hg_proc_reset(hg_proc_t proc, void *buf, hg_size_t buf_size, hg_proc_op_t op)
         (buf_size > PROC_SIZE_MAX || (buf == NULL && buf_size > 0)))
         return HG_INVALID_ARG;
 
-    free_extra(proc);
+    proc_finish(proc);
     if (op == HG_FREE)
         set_buffer(proc, NULL, 0, 0);
     else
@@ -133,11 +106,11 @@ move_to_extra(struct hg_proc *proc, size_t size)
     if (proc->notes & PROC_NO_EXTRA)
         return HG_OVERFLOW;
     if (proc->extra && !proc->extra_is_callers) {
-        buf = realloc(proc->start, size);
+        buf = realloc(proc->start, size + PROC_EXTRA_TAIL);
         if (buf == NULL)
             return HG_NOMEM;
     } else {
-        buf = malloc(size);
+        buf = malloc(size + PROC_EXTRA_TAIL);
         if (buf == NULL)
             return HG_NOMEM;
         if (used > 0)

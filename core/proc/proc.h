@@ -4,6 +4,7 @@
 #ifndef PROC_PROC_H
 #define PROC_PROC_H
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "mercury_proc.h"
@@ -11,6 +12,9 @@
 /* Maximum size of an object, and so of a buffer: sums of two sizes don't
  * overflow, and pointers into a buffer can be subtracted. */
 #define PROC_SIZE_MAX ((hg_size_t) PTRDIFF_MAX)
+
+/* Bytes behind the end of an extra buffer, for what takes it over. */
+#define PROC_EXTRA_TAIL 8U
 
 /* start <= pos <= end. All three are NULL with HG_FREE: the fast path of a
  * field, which checks only the room left, then fails. */
@@ -45,9 +49,6 @@ _Static_assert(sizeof(struct hg_proc) <= 64, "a proc fits in a cache line");
 void proc_init(struct hg_proc *proc, hg_class_t *hg_class, hg_handle_t handle,
     hg_proc_hash_t hash);
 
-/* Frees the extra buffer of a proc, unless the caller owns it. */
-void proc_finish(struct hg_proc *proc);
-
 /* Makes room for `size` more bytes than there are. HG_OVERFLOW unless encoding.
  */
 hg_return_t proc_grow(struct hg_proc *proc, hg_size_t size);
@@ -74,13 +75,18 @@ proc_begin(struct hg_proc *proc, char *start, char *end, hg_proc_op_t op)
     proc->notes = op == HG_ENCODE ? 0 : PROC_NO_EXTRA;
 }
 
+/* Frees the extra buffer of a proc, unless the caller owns it. */
+static inline void
+proc_finish(struct hg_proc *proc)
+{
+    if (proc->extra && !proc->extra_is_callers)
+        free(proc->start);
+    proc->extra = false;
+    proc->extra_is_callers = false;
+}
+
 /* checksum.c: the 64-bit XXH3 of bytes. */
 uint64_t proc_hash(const void *bytes, size_t size, uint64_t seed);
-
-/* Takes the extra buffer, which exists, out of a proc without a hash; the proc
- * then decodes an empty message. *callers_p: true: the program frees it; false: the caller of
- * this function, with free(). */
-char *proc_take_extra(struct hg_proc *proc, bool *callers_p);
 
 /* Bytes between the position and the end of the buffer. */
 static inline size_t

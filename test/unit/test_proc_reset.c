@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One proc for several messages: each begins in the caller's buffer, however
  * large the previous one was, and nothing of it is kept. */
-#include "mercury_proc.h"
+#include "proc/proc.h"
 
 #include <check.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #define CLASS ((hg_class_t *) 1)
 #define SMALL 20U
 
-/* Extra buffers are multiples of this size. */
+/* Extra buffers are multiples of this size, and PROC_EXTRA_TAIL. */
 #define UNIT 4096U
 
 /* Counts live extra buffers. libcheck allocates too. */
@@ -39,6 +40,12 @@ live_buffers(void)
     return count;
 }
 
+static bool
+is_extra(size_t size)
+{
+    return size >= UNIT && size % UNIT == PROC_EXTRA_TAIL;
+}
+
 void *__real_malloc(size_t size);
 void *__wrap_malloc(size_t size);
 void *__real_realloc(void *memory, size_t size);
@@ -51,7 +58,7 @@ __wrap_malloc(size_t size)
 {
     void *memory = __real_malloc(size);
 
-    if (memory && size > 0 && size % UNIT == 0)
+    if (memory && is_extra(size))
         replace(NULL, memory);
     return memory;
 }
@@ -64,7 +71,7 @@ __wrap_realloc(void *memory, size_t size)
     if (memory)
         replace(memory, NULL);
     moved = __real_realloc(memory, size);
-    if (moved && size > 0 && size % UNIT == 0)
+    if (moved && is_extra(size))
         replace(NULL, moved);
     return moved;
 }
