@@ -217,11 +217,11 @@ hg_return_t hg_handle_buffers_alloc(struct hg_handle *handle);
  * uses. */
 uint32_t hg_pool_used(struct hg_context *context);
 
-/* target.c: queues the user's callback of a response. */
+/* target_respond.c: queues the user's callback of a response. */
 void hg_target_responded(struct hg_handle *handle);
 
-/* target.c: for a context being destroyed. Returns whether a queue entry is the
- * callback of a response, or a request that was not handled. */
+/* target_handler.c: for a context being destroyed. Returns whether a queue entry
+ * is the callback of a response, or a request that was not handled. */
 bool hg_target_is_last(const struct base_completion *completion);
 /* Runs that callback, or answers that request with NODEV. */
 void hg_target_run_last(struct base_completion *completion);
