@@ -48,6 +48,9 @@ struct nampi_engine {
     int rank;
     int size;
     bool broken;    /* MPI reports nothing but errors */
+    bool stopped;   /* nothing is sent or delivered: see drain.h */
+    int64_t begun;  /* messages that MPI has been given */
+    int64_t taken;  /* messages that were received */
     uint32_t users; /* classes, also those being opened */
     uint32_t next;  /* number of a class that wants none */
     struct tp_list classes;

@@ -73,7 +73,7 @@ nampi_send_start(struct nampi_engine *engine, int rank, struct nampi_send *send,
         ret = NA_PLUGIN_E_AGAIN;
     else if (!make_room(engine))
         ret = NA_PLUGIN_E_NOMEM;
-    else if (engine->broken ||
+    else if (engine->broken || engine->stopped ||
              MPI_Isend(&send->head, (int) (sizeof(send->head) + send->length),
                  MPI_BYTE, rank, NAMPI_TAG, engine->comm,
                  &engine->requests[engine->count]) != MPI_SUCCESS)
@@ -83,6 +83,7 @@ nampi_send_start(struct nampi_engine *engine, int rank, struct nampi_send *send,
         return ret;
     }
     engine->sends[engine->count++] = send;
+    engine->begun++;
     send->cls = cls;
     send->channel = channel;
     if (cls != NULL)
@@ -126,6 +127,9 @@ progress_sends(struct nampi_engine *engine)
         return false;
     if (ended <= 0) /* or MPI_UNDEFINED */
         return true;
+    /* What could not be sent is not waited for at the end. */
+    for (int i = 0; ret == MPI_ERR_IN_STATUS && i < ended; i++)
+        engine->begun -= engine->statuses[i].MPI_ERROR != MPI_SUCCESS;
     struct nampi_send *list[FIRST_ROOM];
     do {
         int kept = 0, listed = 0;
@@ -219,14 +223,16 @@ deliver(struct nampi_engine *engine)
             continue;
         tp_list_remove(&engine->arrivals, link);
         engine->arriving--;
-        nampi_dispatch(
-            engine, arrival->rank, arrival->bytes, (uint32_t) arrival->size);
+        engine->taken++;
+        if (!engine->stopped)
+            nampi_dispatch(engine, arrival->rank, arrival->bytes,
+                (uint32_t) arrival->size);
         free(arrival);
     }
 }
 
 bool
-nampi_engine_progress(struct nampi_engine *engine)
+nampi_engine_step(struct nampi_engine *engine)
 {
     bool more = true;
 
@@ -237,6 +243,12 @@ nampi_engine_progress(struct nampi_engine *engine)
         engine->broken = !probe(engine, &more);
     deliver(engine);
     return !engine->broken;
+}
+
+bool
+nampi_engine_progress(struct nampi_engine *engine)
+{
+    return !engine->stopped && nampi_engine_step(engine);
 }
 
 void

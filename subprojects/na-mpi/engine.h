@@ -18,7 +18,11 @@ int32_t nampi_send_start(struct nampi_engine *engine, int rank,
     struct nampi_send *send, na_plugin_class *cls,
     struct nampi_channel *channel);
 
-/* Ends what has ended, and brings what has come to its class. False: MPI fails. */
+/* Ends what has ended, and brings what has come to its class, or drops it if the
+ * engine is stopped. False: MPI fails. */
+bool nampi_engine_step(struct nampi_engine *engine);
+
+/* The same, but false for an engine that is stopped. */
 bool nampi_engine_progress(struct nampi_engine *engine);
 
 /* The same until MPI has nothing more of a class, for at most a second. */

@@ -21,7 +21,9 @@ extern "C" {
  * on it is closed: the program sends nothing in it, and does not free it. Its
  * error handler becomes MPI_ERRORS_RETURN. Addresses name its ranks. To open a
  * class on it is not collective; MPI_Comm_dup, by which a program comes to a
- * communicator to hand over, is. The text is valid in this process only.
+ * communicator to hand over, is. MPI_Barrier between closing the classes and
+ * MPI_Comm_free makes sure that all of their messages are received before. The
+ * text is valid in this process only.
  */
 static inline void
 na_mpi_communicator_setting(MPI_Comm comm, char text[NA_MPI_SETTING_SIZE])

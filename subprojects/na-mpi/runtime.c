@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "drain.h"
 #include "engine.h"
 #include "runtime.h"
 
@@ -16,12 +17,14 @@
 struct tp_lock nampi_lock;
 
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
-static struct tp_list engines;             /* under nampi_lock */
-static pid_t begun_by;                     /* 0: not begun here */
-static MPI_Comm duplicate = MPI_COMM_NULL; /* of MPI_COMM_WORLD */
+static struct tp_list engines; /* under nampi_lock */
+static pid_t begun_by;         /* 0: not begun here */
+/* Of MPI_COMM_WORLD if MPI was begun here, else of a duplicate of it. */
+static struct nampi_engine *own;
 
 /* When the process exits. Not in a child, which has no MPI; nor in a process that
- * fails: the others may never come to an end, and mpirun then ends the job. */
+ * fails: the others may never come to an end, and mpirun then ends the job. If
+ * MPI_Finalize fails, for which the others would wait, MPI ends the job. */
 static void
 finalize(int status, void *arg)
 {
@@ -29,8 +32,37 @@ finalize(int status, void *arg)
 
     if (begun_by != getpid() || status != 0)
         return;
-    if (MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized)
-        MPI_Finalize();
+    if (MPI_Finalized(&finalized) != MPI_SUCCESS || finalized)
+        return;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
+    MPI_Finalize();
+}
+
+static int
+end_own(MPI_Comm self, int key, void *value, void *extra)
+{
+    nampi_drain_all(own);
+    return begun_by != 0 ? MPI_SUCCESS : MPI_Comm_free(&own->comm);
+}
+
+/* Keeps the engine of the communicator that classes use if they name none.
+ * MPI_Finalize deletes what is attached to MPI_COMM_SELF before it does anything
+ * else, which is when that communicator is drained. */
+static void
+keep_own(struct nampi_engine *engine)
+{
+    int key;
+
+    tp_lock_take(&nampi_lock);
+    tp_list_append(&engines, &engine->link);
+    tp_lock_drop(&nampi_lock);
+    own = engine;
+    if (MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_own, &key, NULL) ==
+        MPI_SUCCESS) {
+        MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+        MPI_Comm_free_keyval(&key);
+    }
 }
 
 /* Calls an act for the number of each open descriptor. */
@@ -68,11 +100,15 @@ begin(const na_plugin_host *host)
 {
     int provided = MPI_THREAD_SINGLE;
     bool open[DESCRIPTORS] = {false};
+    struct nampi_engine *engine = nampi_engine_new(MPI_COMM_WORLD);
 
+    if (engine == NULL)
+        return NA_PLUGIN_E_NOMEM;
     each_descriptor(note, open);
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided) !=
         MPI_SUCCESS) {
         TP_LOG(host, ERROR, "MPI_Init_thread fails");
+        free(engine);
         return NA_PLUGIN_E_NODEV;
     }
     begun_by = getpid();
@@ -80,6 +116,7 @@ begin(const na_plugin_host *host)
     on_exit(finalize, NULL);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    keep_own(engine);
     return NA_PLUGIN_OK;
 }
 
@@ -160,33 +197,21 @@ given(const na_plugin_host *host, const char *text, MPI_Comm *comm_p)
     return NA_PLUGIN_OK;
 }
 
-/* MPI_Finalize deletes what is attached to MPI_COMM_SELF before it does anything
- * else. */
-static int
-free_duplicate(MPI_Comm self, int key, void *value, void *extra)
-{
-    return MPI_Comm_free(&duplicate);
-}
-
 /* The program's messages in MPI_COMM_WORLD are not ours. */
 static int32_t
-duplicated(const na_plugin_host *host)
+duplicate(const na_plugin_host *host)
 {
-    int key;
+    struct nampi_engine *engine = nampi_engine_new(MPI_COMM_NULL);
 
-    if (duplicate != MPI_COMM_NULL)
-        return NA_PLUGIN_OK;
-    if (MPI_Comm_dup(MPI_COMM_WORLD, &duplicate) != MPI_SUCCESS) {
+    if (engine == NULL)
+        return NA_PLUGIN_E_NOMEM;
+    if (MPI_Comm_dup(MPI_COMM_WORLD, &engine->comm) != MPI_SUCCESS) {
         TP_LOG(host, ERROR, "MPI_Comm_dup of MPI_COMM_WORLD fails");
-        duplicate = MPI_COMM_NULL;
+        free(engine);
         return NA_PLUGIN_E_NODEV;
     }
-    MPI_Comm_set_errhandler(duplicate, MPI_ERRORS_RETURN);
-    if (MPI_Comm_create_keyval(
-            MPI_COMM_NULL_COPY_FN, free_duplicate, &key, NULL) == MPI_SUCCESS) {
-        MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
-        MPI_Comm_free_keyval(&key);
-    }
+    MPI_Comm_set_errhandler(engine->comm, MPI_ERRORS_RETURN);
+    keep_own(engine);
     return NA_PLUGIN_OK;
 }
 
@@ -194,15 +219,42 @@ static int32_t
 communicator(const na_plugin_host *host, MPI_Comm *comm_p)
 {
     const char *text = host->text(host, "mpi.communicator");
+    int32_t ret = NA_PLUGIN_OK;
 
     if (text[0] != '\0')
         return given(host, text, comm_p);
-    *comm_p = MPI_COMM_WORLD;
-    if (begun_by != 0)
-        return NA_PLUGIN_OK;
-    int32_t ret = duplicated(host);
-    *comm_p = duplicate;
+    if (own == NULL)
+        ret = duplicate(host);
+    if (ret == NA_PLUGIN_OK)
+        *comm_p = own->comm;
     return ret;
+}
+
+static int
+end_given(MPI_Comm comm, int key, void *engine, void *extra)
+{
+    nampi_drain_arrived(engine);
+    return MPI_SUCCESS;
+}
+
+/* Drains a communicator of the program when that frees it, or ends MPI where it
+ * is MPI_COMM_WORLD. */
+static void
+watch_given(struct nampi_engine *engine)
+{
+    static int key = MPI_KEYVAL_INVALID;
+    MPI_Comm at = engine->comm == MPI_COMM_WORLD ? MPI_COMM_SELF : engine->comm;
+    void *value;
+    int there = 0;
+
+    if (engine == own)
+        return;
+    if (key == MPI_KEYVAL_INVALID &&
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_given, &key, NULL) !=
+            MPI_SUCCESS)
+        return;
+    if (MPI_Comm_get_attr(at, key, &value, &there) == MPI_SUCCESS && !there)
+        MPI_Comm_set_attr(at, key, engine);
 }
 
 /* The engine of a communicator. It stays: MPI may still have messages of it when
@@ -246,6 +298,8 @@ nampi_runtime_open(const na_plugin_host *host, const na_plugin_open_info *info,
         ret = engine_of(comm, engine_p);
         tp_lock_drop(&nampi_lock);
     }
+    if (ret == NA_PLUGIN_OK)
+        watch_given(*engine_p);
     pthread_mutex_unlock(&opening);
     return ret;
 }
