@@ -17,6 +17,8 @@ static const na_plugin_setting *const settings[] = {
     TP_SETTING(DURATION, TP_SECOND / 10, 86400 * TP_SECOND,
         "mpi.contact_timeout", "5s",
         "how long a peer may take to answer for the first time"),
+    TP_SETTING(BYTES, 0, UINT32_MAX, "mpi.queue_size", "1M",
+        "bytes of unexpected messages that a peer may have waiting in a class"),
     NULL};
 
 static const struct tp_report_line lines[] = {
@@ -162,6 +164,7 @@ begin(na_plugin_class *cls, const na_plugin_open_info *info)
     cls->admitted = "job";
     cls->base.lock = &nampi_lock;
     cls->base.connect_timeout = host->number(host, "mpi.contact_timeout");
+    tp_transport_window(&cls->base, host->number(host, "mpi.queue_size"));
     int32_t ret = nampi_runtime_open(host, info, &cls->engine);
     if (ret != NA_PLUGIN_OK)
         return ret;

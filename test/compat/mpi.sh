@@ -152,6 +152,7 @@ cases='@(source_is_*|*_sizes_interprocess|senders|self_send|over_receive_*'
 cases+='|rma_bounds_interprocess|rma_rights_interprocess|put_visible_contexts'
 cases+='|rma_segments_interprocess|forged_*|cancel_*_interprocess|cancel_sends'
 cases+='|contexts_all_pairs_interprocess|destroy_pending_interprocess'
+cases+='|contexts_burst|contexts_self_sizes'
 cases+='|closed_during_sends|close_on_exec|fork_survived|thread_submits)'
 patience=180
 [ "${TALARIA_TEST_SOAK-}" = 1 ] && cases='*' && patience=1200
