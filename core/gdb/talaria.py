@@ -19,6 +19,9 @@ PHASE = ((0x1, 'send pending'), (0x2, 'receive pending'),
          (0x10, 'to be answered'), (0x20, 'answered'),
          (0x40, 'cancel asked for'))
 NAME_SIZE = 256
+# Where structs point to their context. A thread that sleeps in HG_Progress may
+# have the last alone.
+CONTEXT_OF = {'hg_context': '', 'hg_handle': 'context', 'na_progress': 'fail_arg'}
 
 
 def each(first, link):
@@ -126,14 +129,16 @@ def contexts_of(frame):
             if kind.code != gdb.TYPE_CODE_PTR:
                 continue
             name = kind.target().strip_typedefs().unqualified().name
-            value = symbol.value(frame) if name in (
-                'hg_context', 'hg_handle') else None
+            member = CONTEXT_OF.get(name)
+            value = symbol.value(frame) if member is not None else None
             if value is None or value.is_optimized_out or not value:
                 continue
             try:
-                yield int(value['context'] if name == 'hg_handle' else value)
+                context = int(value[member] if member else value)
             except gdb.MemoryError:  # not set yet
-                pass
+                continue
+            if context:
+                yield context
         block = block.superblock
 
 
@@ -177,7 +182,11 @@ hg_context_t * or hg_handle_t. -a: addresses, by calls in the process."""
             else:
                 print_context(value.cast(kind).dereference(), call)
             return
-        for address, (thread, frame) in all_contexts().items():
+        found = all_contexts()
+        if not found:
+            raise gdb.GdbError('no context on the stacks of the threads: '
+                               'talaria EXPRESSION')
+        for address, (thread, frame) in found.items():
             print(f'thread {thread}, in {frame}:')
             print_context(gdb.Value(address).cast(kind).dereference(), call)
 
