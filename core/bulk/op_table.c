@@ -21,7 +21,7 @@ _Static_assert(sizeof(hg_op_id_t) >= 4, "an id holds slot and generation");
 
 struct slot {
     struct bulk_op *op;  /* NULL: free */
-    uint32_t generation; /* of a free slot: where the next one continues */
+    uint32_t generation; /* of the operation; if free, of the last one */
     uint32_t next_free;
 };
 

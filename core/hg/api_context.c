@@ -150,7 +150,7 @@ free_context:
 static bool
 is_internal(const struct base_completion *completion)
 {
-    return hg_handle_is_orphan(completion) || hg_multi_is_feeder(completion) ||
+    return hg_handle_is_orphan(completion) || hg_multi_is_refill(completion) ||
            hg_target_is_last(completion);
 }
 

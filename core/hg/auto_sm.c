@@ -32,9 +32,9 @@ choose_info(const char *given, char info[INFO_MAX])
                                                     : HG_INVALID_ARG;
 }
 
-/* Returns whether the class's own transport is that of an info string. */
+/* Returns whether an info string names the class's own transport. */
 static bool
-is_that(const struct na_class *na_class, const char *info)
+is_own_transport(const struct na_class *na_class, const char *info)
 {
     char own[INFO_MAX];
     int length = snprintf(own, sizeof own, "%s+%s", NA_Get_class_name(na_class),
@@ -77,10 +77,10 @@ hg_auto_sm_user(struct na_class *na_class, char user[HG_HOST_USER_MAX])
     talaria_class_report_free(report);
 }
 
-/* Descriptors identify memory that is reachable by shared memory with one
- * number, made of host and user. */
+/* Computes the number by which a descriptor tells whether its memory can be
+ * reached through shared memory: a hash of host and user. */
 static void
-identify(struct hg_class *hg_class)
+set_host_id(struct hg_class *hg_class)
 {
     uint64_t user = 0;
 
@@ -125,7 +125,7 @@ hg_auto_sm_open(struct hg_class *hg_class, const struct hg_init_info *info,
     if (!info->auto_sm)
         return check_rest(hg_class, pairs, false);
     if (choose_info(info->sm_info_string, text) == HG_SUCCESS) {
-        if (is_that(na_class, text)) /* it reaches all peers */
+        if (is_own_transport(na_class, text)) /* it reaches all peers */
             return check_rest(hg_class, pairs, false);
         if (NA_SM_Host_id_get(&hg_class->host) != NA_SUCCESS)
             snprintf(why, sizeof why, "this host has no id");
@@ -138,7 +138,7 @@ hg_auto_sm_open(struct hg_class *hg_class, const struct hg_init_info *info,
                 why, sizeof why, &hg_class->bulk.sm_class);
     }
     if (hg_class->bulk.sm_class) {
-        identify(hg_class);
+        set_host_id(hg_class);
         return check_rest(hg_class, pairs, false);
     }
     if (pairs && pairs->refused) {

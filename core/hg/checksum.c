@@ -25,7 +25,7 @@ get(const void *bytes)
     return le32toh(wire);
 }
 
-/* Computes the checksum of a header, with a checksum of 0 in it. */
+/* Computes the checksum of a header as if its own checksum field were 0. */
 static uint32_t
 sum_header(const void *header, size_t size, size_t at)
 {

@@ -111,8 +111,9 @@ want_handles(struct hg_multi *multi)
     hg_refill_request(context, multi->port);
     /* Queued so that progress returns, since nothing else may be queued. */
     if (context->hg_class->post_incr > 0 &&
-        !atomic_exchange_explicit(&multi->feeding, true, memory_order_relaxed))
-        base_completion_push(&context->bulk.completions, &multi->feeder);
+        !atomic_exchange_explicit(
+            &multi->refilling, true, memory_order_relaxed))
+        base_completion_push(&context->bulk.completions, &multi->refill);
 }
 
 /* Posts a buffer if the transport has none and a request can be handled. Called
@@ -219,14 +220,15 @@ first_waiting(struct hg_multi *multi)
     return first;
 }
 
-/* Creates handles while messages wait and the first one makes progress. */
+/* Creates handles for the messages that wait, as long as that takes the first
+ * one off the list. */
 static void
-feeder_run(struct base_completion *completion)
+refill_run(struct base_completion *completion)
 {
     struct hg_multi *multi = (struct hg_multi *) completion;
     const struct hg_multi_message *first = first_waiting(multi), *before;
 
-    atomic_store_explicit(&multi->feeding, false, memory_order_relaxed);
+    atomic_store_explicit(&multi->refilling, false, memory_order_relaxed);
     if (!atomic_load_explicit(&multi->context->accepting, memory_order_relaxed))
         return;
     do {
@@ -238,9 +240,9 @@ feeder_run(struct base_completion *completion)
 }
 
 bool
-hg_multi_is_feeder(const struct base_completion *completion)
+hg_multi_is_refill(const struct base_completion *completion)
 {
-    return completion->run == feeder_run;
+    return completion->run == refill_run;
 }
 
 static struct hg_handle *
@@ -462,7 +464,7 @@ hg_multi_open(struct hg_context *context, struct hg_port *port)
         return HG_NOMEM;
     multi->context = context;
     multi->port = port;
-    multi->feeder.run = feeder_run;
+    multi->refill.run = refill_run;
     multi->copy_threshold = hg_class->multi_recv_copy_threshold;
     SLIST_INIT(&multi->free_handles);
     STAILQ_INIT(&multi->waiting);

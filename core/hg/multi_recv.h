@@ -26,8 +26,8 @@ struct hg_multi_message;
 
 /* The state of a port that uses it. */
 struct hg_multi {
-    struct base_completion feeder; /* creates handles, in HG_Trigger */
-    _Atomic bool feeding;          /* feeder is queued */
+    struct base_completion refill; /* creates handles, in HG_Trigger */
+    _Atomic bool refilling;        /* refill is queued */
     struct hg_context *context;
     struct hg_port *port;
     uint32_t wanted;                         /* buffers to keep posted */
@@ -53,7 +53,7 @@ void hg_multi_released(struct hg_handle *handle);
 /* Releases the part of a buffer that a handle refers to. */
 void hg_multi_release(struct hg_handle *handle);
 
-/* Returns whether a queue entry is a feeder, which creates handles. */
-bool hg_multi_is_feeder(const struct base_completion *completion);
+/* Returns whether a queue entry is the one that creates handles. */
+bool hg_multi_is_refill(const struct base_completion *completion);
 
 #endif /* HG_MULTI_RECV_H */

@@ -99,7 +99,8 @@ find_extension(const struct na_class *na_class, const char *id, uint32_t size)
     return table;
 }
 
-/* Returns whether an extension has an entry. */
+/* Returns `there`: whether an extension of the plugin has a function. Logs it if
+ * not. */
 static bool
 has_entry(const struct na_class *na_class, const char *id, const char *entry,
     bool there)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Fields of a known size: integers and bytes. Each field of a message is
- * encoded here, so the common case is inline. */
+/* Integers and raw bytes. All other types are made of these, so the case that
+ * the buffer has room is inline. */
 #include "proc/proc.h"
 
 #include "base/copy.h"

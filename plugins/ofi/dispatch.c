@@ -218,7 +218,7 @@ ofi_dispatch_many(struct ofi_endpoint *ep, struct ofi_work *work,
             ofi_reject(ep, ofi_library.strerror(error));
     } else if (entry->len != 0) {
         if (entry->len > bytes || offset > bytes - entry->len)
-            ofi_reject(ep, "it does not lie in its buffer");
+            ofi_reject(ep, "completion outside of its buffer");
         else
             dispatch(ep, rx, entry->buf, entry->len);
     }
@@ -291,7 +291,8 @@ ofi_forward(struct ofi_endpoint *first, const struct ofi_message *message)
     return true;
 }
 
-/* True: a message that was detained need not be any longer. */
+/* Gives a detained message to its endpoint, or drops it if there is none. False:
+ * the endpoint still has no room. */
 static bool
 release(struct ofi_endpoint *first, const struct tp_kept *kept,
     struct ofi_peer *from)

@@ -350,7 +350,8 @@ ofi_fabric_close(struct ofi_endpoint *ep)
 /* REGISTERING: random numbers are drawn in batches, so that a key needs no system
  * call of its own. */
 
-/* Where keys are short, so many draws find one of the last few that are free. */
+/* Attempts to draw a free key: enough to find one of the last few where keys are
+ * short. */
 #define DRAWS 4096U
 
 /* False: the system has no random numbers. */

@@ -17,7 +17,8 @@ piece_size(const na_plugin_class *cls)
     return cls->longest - (uint32_t) sizeof(struct sm_rma_record);
 }
 
-/* Notes whether a connection has something left to do. */
+/* Counts the connections that progress still has to send pieces or answers of.
+ */
 static void
 update(na_plugin_class *cls, struct sm_conn *conn)
 {
@@ -63,9 +64,9 @@ find(const struct sm_conn *conn, uint64_t number)
     return NULL;
 }
 
-/* Publishes a record whose payload has been written. An answer is for the context
- * that has asked; a request may be served by any context, so a thread that sleeps
- * on another one is woken as well. [conn->lock] */
+/* Publishes a record whose payload has been written. Any context may serve a
+ * request, so one also wakes threads that sleep on other contexts; an answer only
+ * the context that has sent the request. [conn->lock] */
 static void
 publish(na_plugin_class *cls, struct sm_conn *conn, bool answer, uint8_t source,
     uint8_t target, uint32_t length)
@@ -107,8 +108,8 @@ sm_emulated_want_segment(na_plugin_class *cls, struct sm_conn *conn,
     sm_emulated_send(cls, conn, &record, NULL, 0, op->peer_ctx);
 }
 
-/* Sends the next piece of an operation; false when there is no room, or enough
- * is on its way. [conn->lock] */
+/* Sends the next piece of a put, or requests that of a get. False: the ring is
+ * full, or too many requests are unanswered. [conn->lock] */
 static bool
 ask(na_plugin_class *cls, struct sm_conn *conn, struct sm_op *op)
 {
@@ -147,7 +148,7 @@ ask(na_plugin_class *cls, struct sm_conn *conn, struct sm_op *op)
     return true;
 }
 
-/* Answers the first request that waits; false when there is no room.
+/* Answers the first request that waits. False: the ring is full.
  * [conn->lock] */
 static bool
 answer_request(na_plugin_class *cls, struct sm_conn *conn)

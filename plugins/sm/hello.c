@@ -35,10 +35,12 @@ sm_hello_send(const na_plugin_class *cls, int fd, int ring,
 {
     struct sm_hello hello = compose(cls, NA_PLUGIN_OK);
     int passed[2] = {ring, cls->registry.fd};
-    bool shows = cls->registry.fd >= 0 && sm_access_same_user(cls, peer);
+    bool shares_registry =
+        cls->registry.fd >= 0 && sm_access_same_user(cls, peer);
 
     sm_access_prove(cls, peer->pid, owner, hello.proof);
-    return sm_socket_pass(fd, &hello, sizeof(hello), passed, shows ? 2 : 1);
+    return sm_socket_pass(
+        fd, &hello, sizeof(hello), passed, shares_registry ? 2 : 1);
 }
 
 void

@@ -95,8 +95,7 @@ send_fragments(struct ucx_conn *conn, struct ucx_op *op, uint32_t length)
     return NA_PLUGIN_OK;
 }
 
-/* All of an operation has been asked for, or is not wanted any more: it only
- * waits for answers. */
+/* Nothing more of an operation is requested: it only waits for answers. */
 static void
 wait_for_answers(struct ucx_conn *conn, struct ucx_op *op)
 {
@@ -118,7 +117,7 @@ ucx_fragment_push(struct ucx_conn *conn)
             op->status = ret;
         if (op->status != 0 || op->rma.asked == op->recv.length)
             wait_for_answers(conn, op);
-        /* of a put some fragments may never be answered, and none needs it here */
+        /* The peer need not answer every fragment of a put. */
         if (op->status != 0 &&
             (op->kind == UCX_OP_PUT || op->rma.done == op->rma.asked)) {
             tp_list_remove(&conn->rma_sent, &op->recv.keyed.link);

@@ -36,7 +36,7 @@ deliver(struct ucx_conn *conn, const struct ucx_head *head, const void *data,
 
     if (length > UCX_MESSAGE_MAX ||
         (unexpected && conn->kept > cls->window + ucx_cost(UCX_MESSAGE_MAX))) {
-        ucx_conn_break(conn, "more than there was room for");
+        ucx_conn_break(conn, "message exceeds the window");
         return;
     }
     conn->unheard = 0;
@@ -54,7 +54,8 @@ deliver(struct ucx_conn *conn, const struct ucx_head *head, const void *data,
     }
 }
 
-/* The peer's last message by a connection; answered: it has heard ours. */
+/* Takes the peer's last message on a connection. answered: the peer has received
+ * ours. */
 static void
 take_close(struct ucx_conn *conn, bool answered)
 {
@@ -78,7 +79,7 @@ take(struct ucx_conn *conn, const union ucx_header *header, size_t head_length,
         return;
     case UCX_CREDIT:
         if (header->head.tag > conn->used) {
-            ucx_conn_break(conn, "room given back that was not taken");
+            ucx_conn_break(conn, "credit for messages that were not sent");
             return;
         }
         conn->used -= header->head.tag;
@@ -99,7 +100,7 @@ take(struct ucx_conn *conn, const union ucx_header *header, size_t head_length,
     default:
         break;
     }
-    ucx_conn_break(conn, "a message of no known kind");
+    ucx_conn_break(conn, "unknown kind of message");
 }
 
 ucs_status_t

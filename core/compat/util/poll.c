@@ -32,7 +32,7 @@ hg_event_destroy(int fd)
     return close(fd) < 0 ? HG_UTIL_FAIL : HG_UTIL_SUCCESS;
 }
 
-/* An event that was set so often that it can't count on is set. */
+/* EAGAIN: the counter is at its maximum, so the event is set. */
 int
 hg_event_set(int fd)
 {
