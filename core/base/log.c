@@ -233,5 +233,5 @@ base_log_is_due(_Atomic uint64_t *count, char so_far[BASE_LOG_SO_FAR_MAX])
     so_far[0] = '\0';
     if (now > 1)
         snprintf(so_far, BASE_LOG_SO_FAR_MAX, " (%" PRIu64 " so far)", now);
-    return now <= BASE_LOG_BURST || (now & (now - 1)) == 0;
+    return now <= BASE_LOG_FIRST || (now & (now - 1)) == 0;
 }

@@ -69,10 +69,10 @@ void base_log_write(enum base_log_subsys subsys, int32_t level,
     __attribute__((format(printf, 5, 6)));
 
 /* Thins lines that peers can cause any number of times: the first
- * BASE_LOG_BURST are written, then one at each power of two. Counts a line and
- * returns whether to write it. so_far: " (N so far)", or empty for the first.
- * [any thread] */
-#define BASE_LOG_BURST 64U
+ * BASE_LOG_FIRST are written, then one at each power of two. Counts a line and
+ * returns whether to write it. count: of this line, for all peers together,
+ * never reset. so_far: " (N so far)", or empty for the first. [any thread] */
+#define BASE_LOG_FIRST 64U
 #define BASE_LOG_SO_FAR_MAX 40U
 bool base_log_is_due(_Atomic uint64_t *count, char so_far[BASE_LOG_SO_FAR_MAX]);
 

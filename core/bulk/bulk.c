@@ -216,7 +216,7 @@ self_with_form(struct na_class *na_class, na_plugin_addr **addr_p)
 
     if (ret != NA_SUCCESS)
         return ret;
-    ret = na_addr_form(na_class, *addr_p, NULL, &size);
+    ret = na_addr_serialize(na_class, *addr_p, NULL, &size);
     if (ret != NA_SUCCESS)
         na_addr_free(na_class, *addr_p);
     return ret;

@@ -95,13 +95,15 @@ name_length(const struct na_class *na_class)
     return (uint8_t) strnlen(na_class->plugin->name, WIRE_NAME_MAX);
 }
 
+/* Writes one registration. If there is no room for it, only counts its bytes, as
+ * put does; then the serialization reports OVERFLOW with its size. */
 static na_return_t
 put_part(struct writer *writer, struct na_class *na_class,
     const struct bulk_part *part)
 {
     bool room = writer->left > WIRE_PART_SIZE;
     uint64_t length = room ? writer->left - WIRE_PART_SIZE : 0;
-    na_return_t ret = na_mem_form(na_class, part->mem,
+    na_return_t ret = na_mem_serialize(na_class, part->mem,
         room ? writer->at + WIRE_PART_SIZE : NULL, &length);
 
     if (ret != NA_SUCCESS && ret != NA_OVERFLOW)
@@ -120,7 +122,7 @@ put_addr(struct writer *writer, const struct hg_addr *addr)
 
     if (!addr->addr)
         return NA_SUCCESS;
-    ret = na_addr_form(
+    ret = na_addr_serialize(
         addr->na_class, addr->addr, length > 0 ? writer->at : NULL, &length);
     if (ret != NA_SUCCESS && ret != NA_OVERFLOW)
         return ret;
@@ -411,7 +413,7 @@ decode_part(
     if (!form)
         return HG_PROTOCOL_ERROR;
     part->size = u64_at(front);
-    return (hg_return_t) na_mem_of_form(na_class, form, length, &part->mem);
+    return (hg_return_t) na_mem_deserialize(na_class, form, length, &part->mem);
 }
 
 static hg_return_t
@@ -438,7 +440,7 @@ decode_addr(
     }
     if (body->left == 0)
         return HG_SUCCESS;
-    ret = na_addr_of_form(na_class, body->at, body->left, &addr);
+    ret = na_addr_deserialize(na_class, body->at, body->left, &addr);
     if (ret != NA_SUCCESS)
         return (hg_return_t) ret;
     na_peer_set(&bulk->sides[side].addr, na_class, addr);

@@ -151,8 +151,8 @@ hg_call_begin(struct hg_call *call, uint32_t number, uint32_t operations)
         memory_order_release);
 }
 
-/* Origin: a call to oneself has no send operation, and waits for the response
- * only. */
+/* Origin: ends the send operation of a call to oneself that has a response: it
+ * waits for that only. */
 static inline void
 hg_call_begin_sent(struct hg_call *call)
 {

@@ -125,8 +125,9 @@ hg_loopback_forward(struct hg_handle *origin)
     struct hg_handle *target;
     hg_return_t ret;
 
+    /* One operation is left pending: the receive, or without a response the
+     * send. */
     if (!no_response)
-        /* There is no send operation. */
         hg_call_begin_sent(&origin->call);
     ret = take_target(origin->context, &target);
     if (ret != HG_SUCCESS) {

@@ -411,10 +411,10 @@ forward_encoded(struct hg_handle *handle)
     return submitted(handle, awaiting, code);
 }
 
-/* Forwards a request whose arguments, with result ret, could not be encoded or
- * did not fit into the message. */
+/* Forwards a request that is not plain, or whose arguments, encoded with result
+ * ret, did not fit into the message. */
 static __attribute__((noinline, cold)) hg_return_t
-forward_spilled(struct hg_handle *handle, hg_return_t ret)
+forward_rare(struct hg_handle *handle, hg_return_t ret)
 {
     if (handle->in.proc.extra)
         ret = hg_extra_put(handle, &handle->in, 0, 0, ret);
@@ -458,11 +458,10 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
     ret = hg_message_encode(&handle->in, handle->hg_class->in_offset,
         handle->in.buffer + handle->port->net.in_size, handle->rpc->in_proc,
         in_struct);
-    if (__builtin_expect(ret != HG_SUCCESS || handle->in.proc.extra, 0))
-        goto spilled;
-    if (__builtin_expect(
+    if (__builtin_expect(ret != HG_SUCCESS || handle->in.proc.extra, 0) ||
+        __builtin_expect(
             handle->special | handle->no_response | base_is_observed(), 0))
-        goto special;
+        goto rare;
     handle->out.size = 0;
     hg_header_request_encode(handle->in.payload - HG_HEADER_REQUEST_SIZE,
         &(struct hg_header_request){.context_id = handle->port->na_context->id,
@@ -487,10 +486,8 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
         goto submitted;
     return HG_SUCCESS;
 
-spilled:
-    return forward_spilled(handle, ret);
-special:
-    return forward_encoded(handle);
+rare:
+    return forward_rare(handle, ret);
 not_posted:
     return not_posted(handle, code);
 submitted:

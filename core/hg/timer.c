@@ -12,11 +12,12 @@
 /* See hg_timers_retry. */
 #define RETRY_NS (10 * BASE_TIME_MS)
 
+/* Overwrites an entry of the heap, whose timer has moved. */
 static void
 put_at(struct hg_timers *timers, uint32_t at, struct hg_timer *timer)
 {
     timers->heap[at] = timer;
-    timer->at = at + 1;
+    timer->index_plus_one = at + 1;
 }
 
 /* Places a timer in the heap: at the index, or above or below it. */
@@ -47,10 +48,10 @@ settle(struct hg_timers *timers, uint32_t at, struct hg_timer *timer)
 static void
 take_out(struct hg_timers *timers, struct hg_timer *timer)
 {
-    uint32_t at = timer->at - 1;
+    uint32_t at = timer->index_plus_one - 1;
     struct hg_timer *last = timers->heap[--timers->count];
 
-    timer->at = 0;
+    timer->index_plus_one = 0;
     if (last != timer)
         settle(timers, at, last);
 }
@@ -91,9 +92,10 @@ hg_timer_start(struct hg_timers *timers, struct hg_timer *timer, uint32_t use,
     /* A later use sets its own timer, or finds none set. */
     if (!timers->calls->is_current(timer, use)) {
         ret = HG_SUCCESS;
-    } else if (timer->at > 0 || timers->count < timers->capacity ||
+    } else if (timer->index_plus_one > 0 || timers->count < timers->capacity ||
                grow(timers)) {
-        at = timer->at > 0 ? timer->at - 1 : timers->count++;
+        at = timer->index_plus_one > 0 ? timer->index_plus_one - 1
+                                       : timers->count++;
         timer->due = due;
         timer->use = use;
         timer->again = false;
@@ -109,7 +111,7 @@ void
 hg_timer_stop(struct hg_timers *timers, struct hg_timer *timer)
 {
     base_lock_acquire(&timers->lock);
-    if (timer->at > 0) {
+    if (timer->index_plus_one > 0) {
         take_out(timers, timer);
         update_progress(timers);
     }

@@ -15,10 +15,10 @@ struct na_progress;
 
 /* Embedded in its owner; initially zero. Protected by the lock of the heap. */
 struct hg_timer {
-    uint64_t due; /* see base/time.h */
-    uint32_t at;  /* index in the heap plus one; 0: not set */
-    uint32_t use; /* use of the owner it is set for */
-    bool again;   /* for the owner: cleared when the timer is set */
+    uint64_t due;            /* see base/time.h */
+    uint32_t index_plus_one; /* in the heap; 0: not set */
+    uint32_t use;            /* use of the owner it is set for */
+    bool again;              /* for the owner: cleared when the timer is set */
 };
 
 /* Implemented by the owners of timers. The first two are called under the lock

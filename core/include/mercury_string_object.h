@@ -60,7 +60,8 @@ HG_PUBLIC hg_return_t hg_string_object_dup(
  * s: zero-terminated, or NULL; from malloc if the object owns its string.
  *
  * Returns the old string, or NULL (also if string is NULL). The caller frees it
- * if the object owned it. */
+ * if the object owned it. An object that owns nothing, as a new one, never frees
+ * s. */
 HG_PUBLIC char *hg_string_object_swap(hg_string_object_t *string, char *s);
 
 #ifdef __cplusplus

@@ -226,7 +226,8 @@ NA_Addr_get_serialize_size(na_class_t *na_class, na_addr_t *addr)
     uint64_t size = 0;
 
     if (!na_class || !addr ||
-        na_addr_form(na_class, na_addr_plugin(addr), NULL, &size) != NA_SUCCESS)
+        na_addr_serialize(na_class, na_addr_plugin(addr), NULL, &size) !=
+            NA_SUCCESS)
         return 0;
     return size;
 }
@@ -239,7 +240,7 @@ NA_Addr_serialize(
 
     if (!na_class || !buf || !addr)
         return NA_INVALID_ARG;
-    return na_addr_form(na_class, na_addr_plugin(addr), buf, &size);
+    return na_addr_serialize(na_class, na_addr_plugin(addr), buf, &size);
 }
 
 na_return_t
@@ -251,7 +252,7 @@ NA_Addr_deserialize(na_class_t *na_class, na_addr_t **addr_p, const void *buf,
 
     if (!na_class || !addr_p || !buf)
         return NA_INVALID_ARG;
-    ret = na_addr_of_form(na_class, buf, buf_size, &addr);
+    ret = na_addr_deserialize(na_class, buf, buf_size, &addr);
     if (ret != NA_SUCCESS)
         return ret;
     addr_counted(na_class, 1);

@@ -85,7 +85,7 @@ with_size(const struct na_class *na_class, const char *entry, int32_t code,
 }
 
 na_return_t
-na_addr_form(struct na_class *na_class, const na_plugin_addr *addr,
+na_addr_serialize(struct na_class *na_class, const na_plugin_addr *addr,
     void *buffer, uint64_t *size_p)
 {
     uint64_t room = buffer ? *size_p : UINT64_MAX;
@@ -115,8 +115,8 @@ na_addr_text(struct na_class *na_class, const na_plugin_addr *addr,
 }
 
 na_return_t
-na_mem_form(struct na_class *na_class, const na_plugin_mem *mem, void *buffer,
-    uint64_t *size_p)
+na_mem_serialize(struct na_class *na_class, const na_plugin_mem *mem,
+    void *buffer, uint64_t *size_p)
 {
     uint64_t room = buffer ? *size_p : UINT64_MAX;
     int32_t code = na_class->ops.mem_serialize(
@@ -127,8 +127,8 @@ na_mem_form(struct na_class *na_class, const na_plugin_mem *mem, void *buffer,
 }
 
 na_return_t
-na_addr_of_form(struct na_class *na_class, const void *form, uint64_t length,
-    na_plugin_addr **addr_p)
+na_addr_deserialize(struct na_class *na_class, const void *form,
+    uint64_t length, na_plugin_addr **addr_p)
 {
     na_return_t ret;
 
@@ -140,7 +140,7 @@ na_addr_of_form(struct na_class *na_class, const void *form, uint64_t length,
 }
 
 na_return_t
-na_mem_of_form(struct na_class *na_class, const void *form, uint64_t length,
+na_mem_deserialize(struct na_class *na_class, const void *form, uint64_t length,
     na_plugin_mem **mem_p)
 {
     na_return_t ret;

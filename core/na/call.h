@@ -65,18 +65,18 @@ bool na_addr_same(struct na_class *na_class, const na_plugin_addr *a,
 
 /* addr_serialize, addr_to_string and mem_serialize. *size_p: as there; also set
  * with OVERFLOW. */
-na_return_t na_addr_form(struct na_class *na_class, const na_plugin_addr *addr,
-    void *buffer, uint64_t *size_p);
+na_return_t na_addr_serialize(struct na_class *na_class,
+    const na_plugin_addr *addr, void *buffer, uint64_t *size_p);
 na_return_t na_addr_text(struct na_class *na_class, const na_plugin_addr *addr,
     char *buffer, uint64_t *size_p);
-na_return_t na_mem_form(struct na_class *na_class, const na_plugin_mem *mem,
-    void *buffer, uint64_t *size_p);
+na_return_t na_mem_serialize(struct na_class *na_class,
+    const na_plugin_mem *mem, void *buffer, uint64_t *size_p);
 
 /* addr_deserialize and mem_deserialize. INVALID_ARG of the plugin becomes
  * PROTOCOL_ERROR, since the bytes are from a peer. */
-na_return_t na_addr_of_form(struct na_class *na_class, const void *form,
+na_return_t na_addr_deserialize(struct na_class *na_class, const void *form,
     uint64_t length, na_plugin_addr **addr_p);
-na_return_t na_mem_of_form(struct na_class *na_class, const void *form,
+na_return_t na_mem_deserialize(struct na_class *na_class, const void *form,
     uint64_t length, na_plugin_mem **mem_p);
 
 /* mem_register. */

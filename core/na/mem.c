@@ -164,7 +164,7 @@ NA_Mem_handle_get_serialize_size(
     uint64_t size = 0;
 
     if (!na_class || !mem_handle || !mem_handle->mem ||
-        na_mem_form(na_class, mem_handle->mem, NULL, &size) != NA_SUCCESS)
+        na_mem_serialize(na_class, mem_handle->mem, NULL, &size) != NA_SUCCESS)
         return 0;
     return size;
 }
@@ -177,7 +177,7 @@ NA_Mem_handle_serialize(na_class_t *na_class, void *buf, size_t buf_size,
 
     if (!na_class || !buf || !mem_handle || !mem_handle->mem)
         return NA_INVALID_ARG;
-    return na_mem_form(na_class, mem_handle->mem, buf, &size);
+    return na_mem_serialize(na_class, mem_handle->mem, buf, &size);
 }
 
 na_return_t
@@ -193,7 +193,7 @@ NA_Mem_handle_deserialize(na_class_t *na_class, na_mem_handle_t **mem_handle_p,
     if (!handle)
         return NA_NOMEM;
     handle->remote = true;
-    ret = na_mem_of_form(na_class, buf, buf_size, &handle->mem);
+    ret = na_mem_deserialize(na_class, buf, buf_size, &handle->mem);
     if (ret != NA_SUCCESS) {
         free(handle);
         return ret;

@@ -57,8 +57,9 @@ read_at(const struct object *object, uint64_t offset, void *into, size_t length)
            pread(object->fd, into, length, (off_t) offset) == (ssize_t) length;
 }
 
+/* machine: EM_*, of elf(5). */
 static const char *
-machine_name(unsigned machine)
+elf_machine_name(unsigned machine)
 {
     static const struct {
         unsigned machine;
@@ -72,7 +73,7 @@ machine_name(unsigned machine)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (names[i].machine == machine)
             return names[i].name;
-    return "another machine";
+    return "unknown machine";
 }
 
 /* Returns the machine of this process, or EM_NONE. */
@@ -132,8 +133,8 @@ check_header(struct object *object)
     if (own != EM_NONE && header->e_machine != own)
         return refuse(object,
             "it is built for %s (%u), this process is %s (%u)",
-            machine_name(header->e_machine), header->e_machine,
-            machine_name(own), own);
+            elf_machine_name(header->e_machine), header->e_machine,
+            elf_machine_name(own), own);
     if (header->e_type != ET_DYN)
         return refuse(object, "it is %s, not a shared object",
             header->e_type == ET_EXEC   ? "an executable"

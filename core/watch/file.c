@@ -80,7 +80,7 @@ write_bytes(const char *bytes, size_t size)
 
         if (written < 0 && errno == EINTR)
             continue;
-        if (written <= 0)
+        if (written < 0)
             return false;
         bytes += written;
         size -= (size_t) written;
@@ -88,10 +88,11 @@ write_bytes(const char *bytes, size_t size)
     return true;
 }
 
-/* Returns false with errno set. A limit of the size of files is an error like
- * others: its signal would end the process. */
+/* Returns false with errno set. Beyond RLIMIT_FSIZE the kernel also sends SIGXFSZ,
+ * which would end the process: it is blocked, and taken back unless one was
+ * pending before. */
 static bool
-write_all(const char *bytes, size_t size)
+write_without_signal(const char *bytes, size_t size)
 {
     const struct timespec at_once = {0};
     sigset_t limit, old, pending;
@@ -177,7 +178,7 @@ begin(const char *value)
     first = first || st.st_size == 0;
     filled = (size_t) snprintf(
         buffer, sizeof buffer, "%s%s", first ? "[\n" : ",\n", value);
-    if (!write_all(buffer, filled))
+    if (!write_without_signal(buffer, filled))
         return strerror(errno);
     filled = 0;
     return flock(file, LOCK_SH) == 0 ? NULL : strerror(errno);
@@ -217,7 +218,7 @@ watch_file_flush(void)
 {
     char text[128];
 
-    if (filled > 0 && file >= 0 && !write_all(buffer, filled)) {
+    if (filled > 0 && file >= 0 && !write_without_signal(buffer, filled)) {
         snprintf(text, sizeof text, "TALARIA_TRACE: the trace ends here: %s",
             strerror(errno));
         watch_core.log(text);
@@ -253,7 +254,7 @@ watch_file_close(void)
     if (file < 0)
         return;
     if (flock(file, LOCK_EX | LOCK_NB) == 0)
-        write_all("\n]\n", 3);
+        write_without_signal("\n]\n", 3);
     close(file);
     file = -1;
 }

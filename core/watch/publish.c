@@ -157,8 +157,10 @@ period_end(void)
     return complete;
 }
 
+/* While a window is open the core has one observer more, so calls are observed.
+ */
 static void
-window_start(void)
+window_open_now(void)
 {
     pthread_mutex_lock(&lock);
     window_open = true;
@@ -251,7 +253,7 @@ watch_publish_run(void)
     window_calls = 0;
     window_ns = 0;
     pthread_mutex_unlock(&lock);
-    window_start();
+    window_open_now();
     do {
         bool complete;
 
@@ -262,7 +264,7 @@ watch_publish_run(void)
             continue;
         /* Not in step with a program that works periodically. */
         sleep_ns((uint64_t) rand_r(&seed) % (PERIOD_NS / 2));
-        window_start();
+        window_open_now();
     } while (is_looked_at());
     watch_end();
 }

@@ -258,7 +258,7 @@ ofi_class_new(const na_plugin_host *host, const na_plugin_open_info *info,
     cls->delivery = ofi_info_has_delivery(cls->trait);
     int32_t ret = NA_PLUGIN_E_IO_ERROR;
     if (tp_random_draw(&cls->keys.random, &cls->number))
-        ret = ofi_endpoint_first(cls, choice->info);
+        ret = ofi_endpoint_new_first(cls, choice->info);
     else {
         TP_LOG(host, ERROR, "no random numbers");
         ofi_library.freeinfo(choice->info);

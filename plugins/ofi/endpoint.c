@@ -112,7 +112,7 @@ allocate(na_plugin_class *cls, uint32_t index, struct fi_info *info)
 }
 
 int32_t
-ofi_endpoint_first(na_plugin_class *cls, struct fi_info *info)
+ofi_endpoint_new_first(na_plugin_class *cls, struct fi_info *info)
 {
     cls->first = allocate(cls, 0, info);
     if (cls->first == NULL)

@@ -5,9 +5,10 @@
 
 #include "types.h"
 
-/* An endpoint for a context, without the context: the first one of a class has
- * number 0, and takes info over. A code, with a line at level ERROR. */
-int32_t ofi_endpoint_first(na_plugin_class *cls, struct fi_info *info);
+/* Make an endpoint, which gets its context later. The first one of a class has
+ * number 0 and consumes info, also if it fails; what was made is in cls->first
+ * then, for ofi_class_destroy. A code, with a line at level ERROR. */
+int32_t ofi_endpoint_new_first(na_plugin_class *cls, struct fi_info *info);
 int32_t ofi_endpoint_new(
     na_plugin_class *cls, uint32_t index, struct ofi_endpoint **ep_p);
 

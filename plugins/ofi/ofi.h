@@ -139,7 +139,7 @@ struct ofi_endpoint {
     size_t rx_room; /* bytes of the longest message, with its header */
     struct fid_mr *rx_mr;
     struct tp_list unposted;
-    bool rx_multi; /* for many messages each, see multi.c */
+    bool rx_multi; /* for many messages each, see receive.c */
     struct tp_list spare_kept;
     uint32_t spare_kept_count;
     struct ofi_kept_slab *kept_slabs;

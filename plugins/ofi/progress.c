@@ -61,7 +61,8 @@ advance(struct ofi_endpoint *ep, const na_plugin_ctx *ctx)
 static uint64_t
 time_to_sleep(struct ofi_endpoint *ep)
 {
-    uint64_t sleep_ns = ofi_least(ofi_liveness_sleep(ep), ofi_quirk_sleep(ep));
+    uint64_t sleep_ns =
+        ofi_least(ofi_liveness_sleep(ep), ofi_quirk_sleep_limit(ep));
     bool soon = ep->detained.head != NULL ||
                 (ep->held.head != NULL && ep->cls->multi_endpoint);
 

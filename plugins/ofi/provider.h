@@ -29,7 +29,7 @@ struct ofi_conduct {
     uint64_t features; /* NA_PLUGIN_FEATURE_* */
     bool never_wait;   /* wait objects don't wake across processes, or there are
                            none */
-    bool trust_wait;   /* without the test of waitset.c */
+    bool trust_wait;   /* without the test of fabric.c */
     bool wants_descriptor; /* of the queue, also if no context waits */
     bool serial_mr;   /* fi_mr_reg is not safe beside other calls on a domain */
     bool needs_locks; /* also with a single thread */

@@ -108,7 +108,7 @@ ofi_quirk_work(struct ofi_endpoint *ep)
 }
 
 uint64_t
-ofi_quirk_sleep(struct ofi_endpoint *ep)
+ofi_quirk_sleep_limit(struct ofi_endpoint *ep)
 {
     uint64_t sleep_ns = UINT64_MAX;
 

@@ -14,7 +14,7 @@ struct ofi_quirk {
     const char *provider; /* of the classes concerned, NULL: all */
     /* Whether one of those is, with this version of libfabric. */
     bool (*applies)(const struct ofi_trait *trait, uint32_t version);
-    size_t data_size; /* of zeroed memory for each class, see ofi_quirk_data */
+    size_t data_size; /* of zeroed memory for each endpoint: ofi_quirk_data */
 
     /* Before libfabric is asked for anything; one thread at a time. */
     void (*prepare)(void);
@@ -81,10 +81,11 @@ struct ofi_quirk {
     /* Which fragment an error without a context is of; NULL: of none. [lock] */
     struct ofi_fragment *(*rma_failed)(struct ofi_endpoint *ep, uint64_t flags);
 
-    /* For each poll while class.due is set, and else, with rare set, now and then.
-     * True: class.due stays set. [lock] */
+    /* For each poll while ep->due is set, and else, with rare set, now and then.
+     * True: ep->due stays set. [lock] */
     bool (*work)(struct ofi_endpoint *ep, bool rare);
-    /* Before a context sleeps: for how many nanoseconds it may. [lock] */
+    /* Before a context sleeps: for how many nanoseconds it may. 0: not at all;
+     * UINT64_MAX: no limit. Does first what is due. [lock] */
     uint64_t (*sleep)(struct ofi_endpoint *ep);
 
     /* Whether a descriptor is the quirk's own, for this class. Safe in a forked
@@ -95,7 +96,7 @@ struct ofi_quirk {
 /* Polls between two that call with rare set. */
 #define OFI_QUIRK_RARE 1024U
 
-/* Memory of a quirk for a class that it applies to; freed with the class. */
+/* Memory of a quirk that applies, for an endpoint; freed with it. */
 void *ofi_quirk_data(
     const struct ofi_endpoint *ep, const struct ofi_quirk *quirk);
 
@@ -128,7 +129,7 @@ bool ofi_quirk_rma_permitted(struct ofi_endpoint *ep, struct ofi_peer *peer,
 struct ofi_fragment *ofi_quirk_rma_failed(
     struct ofi_endpoint *ep, uint64_t flags);
 void ofi_quirk_work(struct ofi_endpoint *ep);
-uint64_t ofi_quirk_sleep(struct ofi_endpoint *ep);
+uint64_t ofi_quirk_sleep_limit(struct ofi_endpoint *ep);
 bool ofi_quirk_owns_descriptor(const struct ofi_endpoint *ep, int fd);
 
 /* Closes an endpoint before its class, unless a quirk keeps it for later. [lock] */

@@ -151,7 +151,7 @@ sm_connect_to(na_plugin_class *cls, na_plugin_addr *addr)
         atomic_store_explicit(&addr->conn, conn, memory_order_release);
 
 drop_lock:
-    sm_work_unlock(cls);
+    sm_work_unlock(cls); /* also ends the connection if it is down */
     return ret;
 }
 

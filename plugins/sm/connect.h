@@ -7,9 +7,10 @@
 
 #define SM_CONNECT_RETRY_NS TP_MS /* between calls to a full backlog */
 
-/* Sees to it that an address, not that of the class itself, has a connection,
- * which may still be waiting for room in the peer's backlog. HOSTUNREACH,
- * PERMISSION, NOMEM, AGAIN (only under NO_RETRY). [any thread] */
+/* Makes sure that an address, not that of the class itself, has a connection. It
+ * may not be up yet, and even wait for room in the peer's backlog: sends to it
+ * wait. HOSTUNREACH, PERMISSION, NOMEM, AGAIN (only under NO_RETRY), or what
+ * tp_error_code makes of a system call's error. [any thread] */
 int32_t sm_connect_to(na_plugin_class *cls, na_plugin_addr *addr);
 
 /* Takes the lock of the connection to an address, not that of the class itself,

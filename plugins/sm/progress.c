@@ -278,8 +278,11 @@ go_on_idle(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
     return (int32_t) (next - events);
 }
 
+/* Ends a poll in which all messages were plain: looks at idle connections, if
+ * there are any, and drops progress. Such a poll reports no connection, so there
+ * is nothing for sm_work to do. [progress, not ctx->lock] */
 static inline __attribute__((always_inline)) int32_t
-finish_poll(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
+finish_fast(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
     na_plugin_event *next, const bool single)
 {
     na_plugin_class *cls = ctx->cls;
@@ -326,7 +329,7 @@ take_active(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
             cls->active = conn;
     } while (conn != cls->active);
     tp_lock_drop_fast(&ctx->lock, single);
-    return finish_poll(ctx, events, end, next, single);
+    return finish_fast(ctx, events, end, next, single);
 }
 
 /* Out of line, as take_first does not need them. */
@@ -417,7 +420,7 @@ poll_class(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
 
     struct sm_conn *conn = cls->active;
     if (conn == NULL)
-        return finish_poll(ctx, events, events + max, events, single);
+        return finish_fast(ctx, events, events + max, events, single);
     if (__builtin_expect(max != TURN, 0))
         return go_on(ctx, events, events + max, events, false);
     while ((word = sm_ring_peek(&conn->rx)) == 0) {
@@ -426,7 +429,7 @@ poll_class(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
         conn->rx.misses++;
         conn = conn->poll_next;
         if (conn == cls->active)
-            return finish_poll(ctx, events, events + max, events, single);
+            return finish_fast(ctx, events, events + max, events, single);
     }
     if (__builtin_expect(!tp_lock_try_fast(&ctx->lock, single), 0))
         return go_on(ctx, events, events + max, events, false);

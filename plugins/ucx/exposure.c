@@ -7,15 +7,8 @@
 #include <string.h>
 
 #include "exposure.h"
+#include "setting.h"
 #include "transport.h"
-
-static const char *
-from_environment(const char *variable)
-{
-    const char *value = getenv(variable);
-
-    return value != NULL && value[0] != '\0' ? value : NULL;
-}
 
 void
 ucx_exposure_restrict(na_plugin_class *cls, const struct tp_place *where)
@@ -23,7 +16,7 @@ ucx_exposure_restrict(na_plugin_class *cls, const struct tp_place *where)
     /* UCX 1.13 has no IPv6 over the loopback interface */
     if (where->length == 0 || where->address.ss_family != AF_INET ||
         !tp_host_is_loopback(&where->address) || cls->devices[0] != '\0' ||
-        from_environment("UCX_NET_DEVICES") != NULL)
+        ucx_environment("NET_DEVICES") != NULL)
         return;
     cls->loopback =
         tp_host_loopback_interface(NULL, cls->devices, sizeof(cls->devices));
@@ -34,7 +27,7 @@ ucx_exposure_configure(const na_plugin_class *cls, ucp_config_t *config)
 {
     /* SysV segments are open to the owner's whole group; posix does the same
      * for the owner alone */
-    if (cls->tls[0] == '\0' && from_environment("UCX_TLS") == NULL)
+    if (cls->tls[0] == '\0' && ucx_environment("TLS") == NULL)
         ucp_config_modify(config, "TLS", "^sysv");
 }
 
@@ -62,9 +55,8 @@ void
 ucx_exposure_warn(const na_plugin_class *cls)
 {
     static atomic_flag warned = ATOMIC_FLAG_INIT;
-    const char *devices = cls->devices[0] != '\0'
-                              ? cls->devices
-                              : from_environment("UCX_NET_DEVICES");
+    const char *devices =
+        cls->devices[0] != '\0' ? cls->devices : ucx_environment("NET_DEVICES");
 
     if (!cls->listens || cls->network_trusted ||
         !ucx_transport_used(cls, "tcp") ||

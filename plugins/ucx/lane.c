@@ -69,7 +69,7 @@ struct reading {
     struct ucx_conn *conn;
     char *text;
     char names[LANES][NAME_MAX];
-    bool found;
+    bool has_rma;
 };
 
 /* The number of a line that begins with word "[number]:", -1 if it does not. */
@@ -88,8 +88,10 @@ number_after(const char *line, const char *word, const char **rest_p)
     return (long) number;
 }
 
+/* Notes the transport of a line "lane[N]", or remote access from a line "put[N]"
+ * of a lane that was named before. */
 static void
-read_line(struct reading *reading, const char *line)
+parse_line(struct reading *reading, const char *line)
 {
     const char *rest;
     long lane = number_after(line, "lane", &rest);
@@ -107,7 +109,7 @@ read_line(struct reading *reading, const char *line)
     lane = number_after(line, "put", &rest);
     if (lane < 0)
         return;
-    reading->found = true;
+    reading->has_rma = true;
     if (is_device(reading->names[lane]))
         reading->conn->rma_reach = true;
 }
@@ -128,10 +130,10 @@ look(struct ucx_conn *conn, char text[TEXT_MAX])
         char *rest = NULL;
         for (char *line = strtok_r(all, "\n", &rest); line != NULL;
              line = strtok_r(NULL, "\n", &rest))
-            read_line(&reading, line);
+            parse_line(&reading, line);
     }
     free(all);
-    return reading.found;
+    return reading.has_rma;
 }
 
 #endif

@@ -147,7 +147,7 @@ ucx_class_destroy(na_plugin_class *cls)
             "closed with %" PRIu32 " addresses and %" PRIu32
             " registrations left",
             cls->addrs, mems);
-    ucx_peer_fini(cls);
+    ucx_peers_fini(cls);
     tp_table_fini(&cls->names);
     tp_table_fini(&cls->tokens);
     free(cls);

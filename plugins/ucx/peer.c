@@ -155,7 +155,7 @@ ucx_peer_fail(struct ucx_peer *peer, int32_t error)
 }
 
 void
-ucx_peer_fini(na_plugin_class *cls)
+ucx_peers_fini(na_plugin_class *cls)
 {
     tp_table_free(&cls->peers, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Peers: classes by their number, once a connection has told it, with the
  * addresses that lead to them and the connections to them. An address is a name;
- * several may lead to one peer. Every function wants the lock held. */
+ * several may lead to one peer. The lock is held, except for ucx_peers_fini. */
 #ifndef UCX_PEER_H
 #define UCX_PEER_H
 
@@ -60,8 +60,9 @@ void ucx_peer_choose(struct ucx_peer *peer);
 /* Fails all its connections. */
 void ucx_peer_fail(struct ucx_peer *peer, int32_t error);
 
-/* Frees the table, and what is left in it. */
-void ucx_peer_fini(na_plugin_class *cls);
+/* Frees the table of a class that is closed, with the peers that are left in it
+ * since the core still has addresses of them. */
+void ucx_peers_fini(na_plugin_class *cls);
 
 static inline uint64_t
 ucx_peer_number(const struct ucx_peer *peer)

@@ -9,9 +9,11 @@
 #include "receive.h"
 #include "recv.h"
 
-/* There is no memory for a message. */
+/* There is no memory to keep a message: it is lost, so its connection fails, since
+ * its sender must not take it for delivered. */
 static __attribute__((noinline)) void
-lose(struct ucx_conn *conn, const struct ucx_head *head, size_t length)
+fail_for_memory(
+    struct ucx_conn *conn, const struct ucx_head *head, size_t length)
 {
     TP_LOG(conn->cls->host, ERROR,
         "%s, context %u: message of %zu bytes lost: no memory", conn->peer_name,
@@ -50,7 +52,7 @@ deliver(struct ucx_conn *conn, const struct ucx_head *head, const void *data,
         if (unexpected)
             ucx_conn_credit(conn, ucx_cost(length));
     } else if (!ucx_recv_deliver(ctx, &message, unexpected, conn)) {
-        lose(conn, head, length);
+        fail_for_memory(conn, head, length);
     }
 }
 

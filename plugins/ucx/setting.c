@@ -34,14 +34,15 @@ static const struct {
         NULL},
 };
 
-/* A value of UCX's environment, NULL if it is not set. */
-static const char *
-from_environment(const char *name)
+const char *
+ucx_environment(const char *name)
 {
     char variable[64];
+    const char *value;
 
     snprintf(variable, sizeof(variable), "UCX_%s", name);
-    return getenv(variable);
+    value = getenv(variable);
+    return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
 /* Sets what UCX has to take. */
@@ -62,7 +63,7 @@ static void
 decide(na_plugin_class *cls, ucp_config_t *config, const char *name,
     const char *value)
 {
-    const char *given = from_environment(name);
+    const char *given = ucx_environment(name);
 
     if (value[0] == '\0')
         return;
@@ -120,7 +121,7 @@ tcp_prefix(void)
 static int32_t
 choose_family(na_plugin_class *cls, ucp_config_t *config, const char *prefix)
 {
-    const char *given = from_environment("TCP_AF_PRIO");
+    const char *given = ucx_environment("TCP_AF_PRIO");
     char name[32];
 
     if (given != NULL)
@@ -149,7 +150,7 @@ configure_tcp(na_plugin_class *cls, ucp_config_t *config)
     /* newer versions put a message together of fragments of TX_SEG_SIZE, 8 KiB,
      * which costs as much again as all else; 1.13 sends it as it is */
     if (prefix != NULL && prefix[0] != '\0' &&
-        from_environment("TCP_TX_SEG_SIZE") == NULL)
+        ucx_environment("TCP_TX_SEG_SIZE") == NULL)
         set(cls, config, "TCP_TX_SEG_SIZE", SEGMENT);
     return choose_family(cls, config, prefix);
 }
@@ -160,7 +161,7 @@ configure_tcp(na_plugin_class *cls, ucp_config_t *config)
 static void
 spare_protocols(na_plugin_class *cls, ucp_config_t *config)
 {
-    if (from_environment("PROTO_ENABLE") != NULL ||
+    if (ucx_environment("PROTO_ENABLE") != NULL ||
         (cls->tls[0] != '\0' && strcmp(cls->tls, "tcp") != 0))
         return;
     ucs_status_t status = ucp_config_modify(config, "PROTO_ENABLE", "n");
@@ -176,7 +177,7 @@ static void
 spare_cache(na_plugin_class *cls, ucp_config_t *config)
 {
     if (strcmp(cls->tls, "tcp") == 0 &&
-        from_environment("RCACHE_ENABLE") == NULL)
+        ucx_environment("RCACHE_ENABLE") == NULL)
         set(cls, config, "RCACHE_ENABLE", "n");
 }
 
@@ -184,7 +185,7 @@ static void
 wish(na_plugin_class *cls, ucp_config_t *config)
 {
     for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++)
-        if (from_environment(wishes[i].variable) == NULL &&
+        if (ucx_environment(wishes[i].variable) == NULL &&
             (wishes[i].transport == NULL ||
                 ucx_transport_used(cls, wishes[i].transport)))
             set(cls, config, wishes[i].name, wishes[i].value);
@@ -203,7 +204,7 @@ ucx_setting_read(na_plugin_class *cls, ucp_config_t **config_p)
         return ucx_conn_code(status);
     }
     /* UCX writes to standard output, which is the program's */
-    if (from_environment("LOG_LEVEL") == NULL)
+    if (ucx_environment("LOG_LEVEL") == NULL)
         set(cls, config, "LOG_LEVEL", "fatal");
     ucx_exposure_configure(cls, config);
     decide(cls, config, "TLS", cls->tls);

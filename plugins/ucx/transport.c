@@ -5,6 +5,7 @@
 #include <string.h>
 #include <uct/api/uct.h>
 
+#include "setting.h"
 #include "transport.h"
 
 #define TEXT_MAX 400U
@@ -214,7 +215,7 @@ ucx_transport_check(na_plugin_class *cls)
 bool
 ucx_transport_used(const na_plugin_class *cls, const char *transport)
 {
-    const char *names = cls->tls[0] != '\0' ? cls->tls : getenv("UCX_TLS");
+    const char *names = cls->tls[0] != '\0' ? cls->tls : ucx_environment("TLS");
 
     if (names == NULL || *names == '^' || strcmp(names, "all") == 0)
         return true;

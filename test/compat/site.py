@@ -140,7 +140,7 @@ SPOILED = (
      'leads to settings.html#sm.ring '),
     ('search-index.js', '"release.html","', '"release.html","","',
      'no text of release.html'),
-    ('watching.html', 'alt="talaria top', 'title="talaria top',
+    ('watching.html', 'alt="Terminal: talaria top', 'title="Terminal: talaria top',
      'no description of docs-images-top.png'),
     ('style.css', '/* Code */', '@import "other.css";', 'loads @import'),
 )

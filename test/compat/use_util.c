@@ -447,6 +447,7 @@ use_mem(void)
 {
     char *memory = (char *) hg_mem_aligned_alloc(4096, 10000);
     void *huge;
+    size_t size;
 
     CHECK(hg_mem_get_page_size() == sysconf(_SC_PAGESIZE));
     CHECK(hg_mem_get_hugepage_size() >= 0);
@@ -466,9 +467,13 @@ use_mem(void)
     CHECK(hg_mem_header_alloc(3, 8, SIZE_MAX - 4) == NULL);
     hg_mem_header_free(3, 8, NULL);
     /* Usually a machine has none. */
-    huge = hg_mem_huge_alloc((size_t) hg_mem_get_hugepage_size());
+    size = (size_t) hg_mem_get_hugepage_size();
+    huge = hg_mem_huge_alloc(size);
     if (huge != NULL)
-        CHECK(hg_mem_huge_free(huge, (size_t) hg_mem_get_hugepage_size()) == 0);
+        CHECK(hg_mem_huge_free(huge, size) == 0);
+    huge = hg_mem_huge_alloc(1); /* one page */
+    if (huge != NULL)
+        CHECK(hg_mem_huge_free(huge, 1) == 0);
     CHECK(hg_mem_huge_free((char *) &huge + 1, 1) == HG_UTIL_FAIL);
 }
 

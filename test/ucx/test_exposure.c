@@ -167,6 +167,18 @@ START_TEST(exposure_to_other_hosts_is_warned_about_once)
 }
 END_TEST
 
+/* An empty variable is one that is not set. */
+START_TEST(exposure_is_warned_about_with_an_empty_variable)
+{
+    char outer[INET_ADDRSTRLEN];
+
+    if (!find_outer(outer))
+        return;
+    setenv("UCX_TLS", "", 1);
+    ck_assert_uint_eq(warnings_of(outer, NA_PLUGIN_OPEN_LISTEN, NULL), 1);
+}
+END_TEST
+
 /* SysV segments of this process, and how many of them other users may
  * attach. */
 static void
@@ -230,6 +242,7 @@ main(void)
     tcase_add_loop_test(
         tcase, exposure_of_a_loopback_class_spans_the_host, 0, 2);
     tcase_add_test(tcase, exposure_to_other_hosts_is_warned_about_once);
+    tcase_add_test(tcase, exposure_is_warned_about_with_an_empty_variable);
     tcase_add_test(tcase, exposure_in_shared_memory_is_limited_to_the_user);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);

@@ -129,7 +129,7 @@ START_TEST(log_line_a_peer_can_cause_is_thinned_and_counted)
         if (lines == due)
             continue;
         due++;
-        if (i > BASE_LOG_BURST)
+        if (i > BASE_LOG_FIRST)
             ck_assert_uint_eq(i & (i - 1), 0);
         if (i == 1)
             ck_assert_ptr_nonnull(strstr(text, ": message 1\n"));
@@ -137,7 +137,7 @@ START_TEST(log_line_a_peer_can_cause_is_thinned_and_counted)
             ck_assert_ptr_nonnull(
                 strstr(text, ": message 4096 (4096 so far)\n"));
     }
-    ck_assert_uint_eq(due, BASE_LOG_BURST + 6); /* 128 to 4,096 */
+    ck_assert_uint_eq(due, BASE_LOG_FIRST + 6); /* 128 to 4,096 */
     base_log_set_level("error");
     LOG_THINNED(HG, WARNING, "%s", "not wanted");
     ck_assert_uint_eq(lines, due);

@@ -2,6 +2,7 @@
 /* Aligned memory, and pages. */
 #include "mercury_mem.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -48,10 +49,22 @@ hg_mem_aligned_free(void *mem_ptr)
     free(mem_ptr);
 }
 
+/* Rounds a size up to huge pages, in multiples of which the kernel unmaps them
+ * (mmap(2)). 0: too large, or the kernel has none. */
+static size_t
+huge_size(size_t size)
+{
+    size_t page = (size_t) hg_mem_get_hugepage_size();
+
+    return page == 0 || size > SIZE_MAX - page
+               ? 0
+               : (size + page - 1) / page * page;
+}
+
 void *
 hg_mem_huge_alloc(size_t size)
 {
-    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+    void *memory = mmap(NULL, huge_size(size), PROT_READ | PROT_WRITE,
         MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
 
     return memory == MAP_FAILED ? NULL : memory;
@@ -60,7 +73,8 @@ hg_mem_huge_alloc(size_t size)
 int
 hg_mem_huge_free(void *mem_ptr, size_t size)
 {
-    return munmap(mem_ptr, size) < 0 ? HG_UTIL_FAIL : HG_UTIL_SUCCESS;
+    return munmap(mem_ptr, huge_size(size)) < 0 ? HG_UTIL_FAIL
+                                                : HG_UTIL_SUCCESS;
 }
 
 /* Bytes before the payload: the header, up to the next multiple of alignment. */

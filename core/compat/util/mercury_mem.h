@@ -23,11 +23,12 @@ HG_UTIL_PUBLIC long hg_mem_get_hugepage_size(void);
 HG_UTIL_PUBLIC void *hg_mem_aligned_alloc(size_t alignment, size_t size);
 HG_UTIL_PUBLIC void hg_mem_aligned_free(void *mem_ptr);
 
-/* size bytes of huge pages, for hg_mem_huge_free with the same size. NULL: the
- * system has too few of them. */
+/* size bytes, rounded up to huge pages, for hg_mem_huge_free with the same size.
+ * NULL: the system has too few of them. */
 HG_UTIL_PUBLIC void *hg_mem_huge_alloc(size_t size);
 
-/* Returns HG_UTIL_SUCCESS, or HG_UTIL_FAIL: not such memory. */
+/* size: as for hg_mem_huge_alloc. Returns HG_UTIL_SUCCESS, or HG_UTIL_FAIL if
+ * mem_ptr is not the start of a huge page. */
 HG_UTIL_PUBLIC int hg_mem_huge_free(void *mem_ptr, size_t size);
 
 /* size bytes at a multiple of alignment (0: any), with header_size bytes before

@@ -5,7 +5,7 @@
 #include "../provider.h"
 #include "../quirk.h"
 
-/* Its wait object works, although it fails the test of waitset.c. It does not
+/* Its wait object works, although it fails the test of fabric.c. It does not
  * report a lost connection: the first ping without an answer causes a probe. A
  * message ends when its receiver has polled, unless FI_INJECT_COMPLETE is set:
  * then it ends when it is sent. */

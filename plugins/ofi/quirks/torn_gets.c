@@ -35,15 +35,16 @@
 #define NUMBERS (1U << 16) /* descriptors beyond that are not found */
 #define SETS 2U            /* epoll sets with the sockets of an endpoint */
 
-struct endpoint {
-    struct endpoint *next;
+/* The epoll sets of an endpoint for puts and gets. */
+struct rma_sets {
+    struct rma_sets *next;
     const struct fid_ep *fep;
     int sets[SETS];
     uint32_t count;
 };
 
 struct torn_gets {
-    struct endpoint *endpoints;
+    struct rma_sets *endpoints;
 };
 
 extern const struct ofi_quirk ofi_quirk_torn_gets;
@@ -93,7 +94,7 @@ each_in_set(int set, void (*visit)(int fd, void *arg), void *arg)
 
 struct search {
     uint64_t there[NUMBERS / 64];
-    struct endpoint *endpoint;
+    struct rma_sets *endpoint;
 };
 
 static void
@@ -109,7 +110,7 @@ static void
 note_new(int fd, void *arg)
 {
     const struct search *search = arg;
-    struct endpoint *endpoint = search->endpoint;
+    struct rma_sets *endpoint = search->endpoint;
 
     if (fd < 0 || (unsigned) fd >= NUMBERS ||
         (search->there[fd / 64] >> fd % 64 & 1) != 0)
@@ -121,7 +122,7 @@ note_new(int fd, void *arg)
 /* Opens an endpoint. *found_p: its sets are known, as far as that is possible. */
 static int32_t
 open_and_find(struct ofi_endpoint *ep, struct fid_ep **fep_p,
-    struct endpoint *endpoint, bool *found_p)
+    struct rma_sets *endpoint, bool *found_p)
 {
     struct search search = {.endpoint = endpoint};
     bool visible = false;
@@ -150,7 +151,7 @@ open_rma(struct ofi_endpoint *ep, struct fid_ep **fep_p)
 
     if (!is_layered(ep->cls->trait) || ep->wait_fd < 0)
         return ofi_fabric_rma_endpoint(ep, fep_p);
-    struct endpoint *endpoint = malloc(sizeof(*endpoint));
+    struct rma_sets *endpoint = malloc(sizeof(*endpoint));
     if (endpoint == NULL)
         return NA_PLUGIN_E_NOMEM;
     int32_t ret = open_and_find(ep, fep_p, endpoint, &found);
@@ -170,10 +171,12 @@ open_rma(struct ofi_endpoint *ep, struct fid_ep **fep_p)
     return NA_PLUGIN_OK;
 }
 
-static struct endpoint **
-find(const struct ofi_endpoint *ep, const struct fid_ep *fep)
+/* The link to the record of an endpoint, for its removal; *link is NULL if it has
+ * none. [lock] */
+static struct rma_sets **
+link_of(const struct ofi_endpoint *ep, const struct fid_ep *fep)
 {
-    struct endpoint **link = &data_of(ep)->endpoints;
+    struct rma_sets **link = &data_of(ep)->endpoints;
 
     while (*link != NULL && (*link)->fep != fep)
         link = &(*link)->next;
@@ -183,7 +186,7 @@ find(const struct ofi_endpoint *ep, const struct fid_ep *fep)
 static void
 endpoint_closing(struct ofi_endpoint *ep, struct fid_ep *fep)
 {
-    struct endpoint **link = find(ep, fep), *endpoint = *link;
+    struct rma_sets **link = link_of(ep, fep), *endpoint = *link;
 
     if (endpoint == NULL)
         return;
@@ -221,7 +224,7 @@ take_back(struct ofi_endpoint *ep)
 static void
 abort_rma(struct ofi_endpoint *ep, struct fid_ep *fep)
 {
-    const struct endpoint *endpoint = *find(ep, fep);
+    const struct rma_sets *endpoint = *link_of(ep, fep);
 
     for (uint32_t i = 0; endpoint != NULL && i < endpoint->count; i++)
         each_in_set(endpoint->sets[i], cut, NULL);
