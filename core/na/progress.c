@@ -137,9 +137,11 @@ yields(uint64_t spun, uint64_t *next_p)
 
 /* Returns whether to poll again after spinning spun ns. */
 static bool
-spins(const struct na_progress *progress, uint64_t spun)
+spins(struct na_progress *progress, uint64_t spun)
 {
-    return !progress->spin.sleeps && spun < progress->spin_ns;
+    if (progress->spin.sleeps || spun >= progress->spin_ns)
+        return false;
+    return spun < NA_SPIN_SHORT_NS || !na_spin_is_crowded(&progress->spin);
 }
 
 /* Returns the result of a poll with count events, or a code. */

@@ -2,6 +2,13 @@
 /* Comparing waits that spin with waits that sleep. */
 #include "na/spin.h"
 
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
 #define TRIAL_WAITS 64U
 #define PERIOD_WAITS 8U /* minimum waits before a trial */
 
@@ -29,12 +36,70 @@ doubled(uint64_t period_ns)
     return period_ns < PERIOD_MAX_NS / 2 ? period_ns * 2 : PERIOD_MAX_NS;
 }
 
+/* Waits from one look to the next: doubled while it finds the same. */
+#define LOOK_MIN 16U
+#define LOOK_MAX 256U
+
+/* Processors that are online, counted once. */
+static long
+processors(void)
+{
+    static _Atomic int count;
+    int known = atomic_load_explicit(&count, memory_order_relaxed);
+
+    if (known == 0) {
+        known = get_nprocs();
+        atomic_store_explicit(&count, known, memory_order_relaxed);
+    }
+    return known;
+}
+
+/* Threads of the machine that run or could run, this one included: the fourth
+ * field of /proc/loadavg, before its slash (proc(5)). 0: not known. */
+static long
+runnable_threads(void)
+{
+    int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+    char text[64];
+    ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
+    const char *at = text;
+
+    if (fd >= 0)
+        close(fd);
+    if (length <= 0)
+        return 0;
+    text[length] = '\0';
+    for (int i = 0; i < 3 && at; i++) {
+        at = strchr(at, ' ');
+        at = at ? at + 1 : NULL;
+    }
+    return at ? strtol(at, NULL, 10) : 0;
+}
+
+bool
+na_spin_is_crowded(struct na_spin *spin)
+{
+    bool crowded;
+
+    if (spin->look_waits > 0)
+        return spin->crowded;
+    crowded = runnable_threads() > processors();
+    if (crowded != spin->crowded)
+        spin->look_period = LOOK_MIN;
+    else if (spin->look_period < LOOK_MAX)
+        spin->look_period *= 2;
+    spin->look_waits = spin->look_period;
+    spin->crowded = crowded;
+    return crowded;
+}
+
 void
 na_spin_init(struct na_spin *spin)
 {
     *spin = (struct na_spin){.period_ns = PERIOD_MIN_NS,
         .sleep_period_ns = PERIOD_MIN_NS,
-        .yield_polls = YIELD_POLLS_MIN};
+        .yield_polls = YIELD_POLLS_MIN,
+        .look_period = LOOK_MIN};
 }
 
 static void
@@ -120,6 +185,8 @@ judge(struct na_spin *spin, uint64_t now)
 void
 na_spin_learn(struct na_spin *spin, uint64_t waited_ns, uint64_t now)
 {
+    if (spin->look_waits > 0)
+        spin->look_waits--;
     if (spin->start_ns == 0)
         spin->start_ns = now - waited_ns;
     spin->sum_ns += waited_ns < WAIT_MAX_NS ? waited_ns : WAIT_MAX_NS;

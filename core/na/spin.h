@@ -10,6 +10,12 @@
  * for a few waits, and no longer than as many waits take in the current mode.
  * Waits that spinning keeps shorter than a wake-up try nothing.
  *
+ * Where more threads can run than there are processors, a spinning thread also
+ * keeps the scheduler from moving the others to its processor: a thread that
+ * nobody wakes is moved to one that is idle. So a wait that has spun for some
+ * microseconds looks whether it is crowded, and if so it sleeps, as do the next
+ * ones after that time.
+ *
  * A program that polls in a loop without waiting spins itself. Such polls yield
  * the processor when they find nothing.
  */
@@ -33,6 +39,9 @@ struct na_spin {
     uint32_t idle_events;     /* value of events at the first empty poll */
     uint32_t idle_polls;      /* empty polls since then, or since a yield */
     uint32_t yield_polls;     /* empty polls until the next yield */
+    bool crowded;             /* what the last look has found */
+    uint32_t look_waits;      /* waits until the next look */
+    uint32_t look_period;     /* and from then to the one after it */
 };
 
 void na_spin_init(struct na_spin *spin);
@@ -42,6 +51,13 @@ na_spin_count(struct na_spin *spin, uint32_t events)
 {
     spin->events += events;
 }
+
+/* Time that every wait may spin, in nanoseconds. */
+#define NA_SPIN_SHORT_NS 5000U
+
+/* For a wait that has spun for NA_SPIN_SHORT_NS: returns whether it is crowded.
+ * Looks now and then. */
+bool na_spin_is_crowded(struct na_spin *spin);
 
 /* A wait has ended with an event after waited_ns. Its events are counted
  * already. */

@@ -3,7 +3,12 @@
 #include "na/spin.h"
 
 #include <check.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/sysinfo.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define US UINT64_C(1000)
 #define MS UINT64_C(1000000)
@@ -212,6 +217,68 @@ START_TEST(polls_with_events_do_not_yield)
 }
 END_TEST
 
+/* Starts a process that is always runnable. It ends with this one. */
+static pid_t
+start_busy(void)
+{
+    pid_t pid = fork();
+
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;)
+            ;
+    }
+    return pid;
+}
+
+START_TEST(spin_beside_more_threads_than_processors_is_crowded)
+{
+    int count = get_nprocs() + 1;
+    pid_t *pids = calloc((size_t) count, sizeof *pids);
+    struct na_spin spin;
+
+    ck_assert_ptr_nonnull(pids);
+    for (int i = 0; i < count; i++)
+        pids[i] = start_busy();
+    do /* until they run: the time limit of the case ends it */
+        na_spin_init(&spin);
+    while (!na_spin_is_crowded(&spin));
+    for (int i = 0; i < count; i++) {
+        kill(pids[i], SIGKILL);
+        ck_assert_int_eq(waitpid(pids[i], NULL, 0), pids[i]);
+    }
+    free(pids);
+
+    /* What a look finds is kept for the next waits. */
+    ck_assert_uint_ge(spin.look_waits, 16);
+    for (uint32_t left = spin.look_waits; left > 0; left--) {
+        ck_assert(na_spin_is_crowded(&spin));
+        ck_assert_uint_eq(spin.look_waits, left);
+        end_wait(&spin, US);
+    }
+}
+END_TEST
+
+/* The longer nothing changes, the rarer are looks. */
+START_TEST(spin_that_stays_crowded_looks_less_often)
+{
+    struct na_spin spin;
+    uint32_t looks = 0, waits = 0;
+
+    na_spin_init(&spin);
+    while (waits < 100000) {
+        if (spin.look_waits == 0)
+            looks++;
+        (void) na_spin_is_crowded(&spin);
+        end_wait(&spin, US);
+        waits++;
+    }
+    ck_assert_uint_ge(looks, 100000 / 256);
+    ck_assert_uint_le(looks, 100000 / 16 + 1);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -231,6 +298,8 @@ main(void)
     tcase_add_test(tcase, spin_that_pays_again_is_resumed);
     tcase_add_test(tcase, polls_without_events_yield_less_and_less);
     tcase_add_test(tcase, polls_with_events_do_not_yield);
+    tcase_add_test(tcase, spin_beside_more_threads_than_processors_is_crowded);
+    tcase_add_test(tcase, spin_that_stays_crowded_looks_less_often);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
