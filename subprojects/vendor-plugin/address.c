@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Addresses: where a class listens. */
+/* Addresses: the host and port on which a class listens. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connections: made when they are first needed, or accepted; what goes out and what
- * arrives; and their end. */
+/* Connections: connecting at first use, identifying the peer, sending,
+ * receiving and closing. */
 #include <errno.h>
 #include <linux/sockios.h>
 #include <netinet/in.h>
@@ -13,6 +13,7 @@
 #include "common/socket.h"
 #include "tcp.h"
 
+/* Returns the connection that contains a channel. */
 static struct tcp_conn *
 conn_of(struct tp_channel *channel)
 {
@@ -30,8 +31,8 @@ tcp_conn_new(
 
     if (conn == NULL ||
         epoll_ctl(cls->base.descriptor, EPOLL_CTL_ADD, fd, &event) != 0) {
-        TP_LOG_THINNED(cls->base.host, WARNING, tp_count(&cls->deafs, 1),
-            "no memory for a connection");
+        TP_LOG_THINNED(cls->base.host, WARNING, tp_count(&cls->failures, 1),
+            "cannot set up a connection: %s", strerror(errno));
         free(conn);
         tp_socket_close(fd);
         return NULL;
@@ -42,22 +43,25 @@ tcp_conn_new(
     return conn;
 }
 
-/* Small messages at once; an error if the peer's host is gone. */
+/* Small messages are sent without delay. A dead host is detected: by keepalive
+ * after 10 s + 4 * 5 s, or by unacknowledged data after send_timeout. */
 void
-tcp_conn_options(const na_plugin_class *cls, int fd)
+tcp_conn_set_options(const na_plugin_class *cls, int fd)
 {
     int on = 1, idle = 10, interval = 5, count = 4;
-    unsigned int patience = (unsigned int) (cls->send_timeout / TP_MS);
+    unsigned int timeout_ms = (unsigned int) (cls->send_timeout / TP_MS);
 
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
-    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience, sizeof(patience));
+    setsockopt(
+        fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout_ms, sizeof(timeout_ms));
 }
 
-/* To oneself: both ends are of this class. */
+/* Connects the class to itself by a socket pair: both ends are its
+ * connections. */
 static int32_t
 connect_self(na_plugin_class *cls)
 {
@@ -85,14 +89,16 @@ tcp_conn_connect(na_plugin_class *cls, na_plugin_addr *peer)
         return connect_self(cls);
     int fd = tp_socket_open(peer->place.address.ss_family);
     if (fd < 0) {
-        TP_LOG(host, ERROR, "%s: %s", peer->base.name, strerror(errno));
+        TP_LOG(host, ERROR, "%s: cannot open a socket: %s", peer->base.name,
+            strerror(errno));
         return NA_PLUGIN_E_NOMEM;
     }
-    tcp_conn_options(cls, fd);
+    tcp_conn_set_options(cls, fd);
     if (connect(fd, (struct sockaddr *) &peer->place.address,
             peer->place.length) != 0 &&
         errno != EINPROGRESS) {
-        TP_LOG(host, INFO, "%s: %s", peer->base.name, strerror(errno));
+        TP_LOG(host, INFO, "%s: cannot connect: %s", peer->base.name,
+            strerror(errno));
         tp_socket_close(fd);
         return NA_PLUGIN_E_HOSTUNREACH;
     }
@@ -107,20 +113,20 @@ tcp_conn_close(struct tp_channel *channel)
 {
     struct tcp_conn *conn = conn_of(channel);
 
-    /* first: a forked child may hold the socket, and epoll with it */
+    /* close(2) leaves it in the epoll set if a forked child has it open */
     epoll_ctl(channel->transport->descriptor, EPOLL_CTL_DEL, conn->fd, NULL);
     tp_socket_close(conn->fd);
     free(conn);
 }
 
-/* Who has connected: the host as it is seen from here, and the port where the
- * peer says that it listens. Nobody speaks for another host. */
+/* Names the peer of an accepted connection by its host as seen from here and
+ * the port in its hello, so that no host can use another host's name. */
 bool
 tcp_conn_greeted(
     struct tp_channel *channel, const unsigned char *extra, uint32_t length)
 {
     struct tp_place place = {.length = sizeof(place.address)};
-    uint64_t port = tp_unpack(extra, TCP_PORT);
+    uint64_t port = tp_unpack(extra, TCP_PORT_SIZE);
     struct tcp_conn *conn = conn_of(channel);
 
     if (channel->peer != NULL)
@@ -136,8 +142,10 @@ tcp_conn_greeted(
     return peer != NULL;
 }
 
+/* Sends what is left of a packet, as far as the socket takes it. Returns
+ * whether the whole packet was sent. Errors are left to the next recv(2). */
 static bool
-write_packet(const struct tcp_conn *conn, struct tp_packet *packet)
+send_packet(const struct tcp_conn *conn, struct tp_packet *packet)
 {
     struct tp_frame frame;
     struct iovec parts[2];
@@ -150,7 +158,7 @@ write_packet(const struct tcp_conn *conn, struct tp_packet *packet)
     return tp_packet_is_sent(packet);
 }
 
-/* Errors are left to the next read. */
+/* Sends packets until the socket is full, then watches for EPOLLOUT. */
 void
 tcp_conn_flush(struct tp_channel *channel)
 {
@@ -160,7 +168,7 @@ tcp_conn_flush(struct tp_channel *channel)
     if (conn->connecting)
         return;
     while ((packet = tp_channel_next(channel)) != NULL &&
-           write_packet(conn, packet))
+           send_packet(conn, packet))
         tp_channel_sent(channel, packet);
     if (conn->watches_out == (packet != NULL))
         return;
@@ -171,6 +179,7 @@ tcp_conn_flush(struct tp_channel *channel)
     epoll_ctl(channel->transport->descriptor, EPOLL_CTL_MOD, conn->fd, &event);
 }
 
+/* Whether the peer's host has acknowledged all data. */
 bool
 tcp_conn_is_out(struct tp_channel *channel)
 {
@@ -180,9 +189,10 @@ tcp_conn_is_out(struct tp_channel *channel)
            ioctl(conn_of(channel)->fd, SIOCOUTQ, &unsent) != 0 || unsent == 0;
 }
 
-/* Takes whole frames out of what has arrived. False: one is malformed. */
+/* Passes the whole frames of the receive buffer to the SDK and removes them.
+ * Returns false if one is malformed. */
 static bool
-take_frames(struct tcp_conn *conn)
+process_frames(struct tcp_conn *conn)
 {
     int64_t taken = tp_channel_take(&conn->base, conn->in, conn->in_used);
 
@@ -214,7 +224,7 @@ tcp_conn_advance(struct tcp_conn *conn, uint32_t events)
         }
         conn->in_used += (uint32_t) n;
         cls->recent = conn->base.keyed.key;
-        if (!take_frames(conn)) {
+        if (!process_frames(conn)) {
             tp_channel_refuse(&conn->base);
             return;
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Listening, and taking in who connects. */
+/* The listening socket: binding it and accepting connections. */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -7,11 +7,12 @@
 #include "common/socket.h"
 #include "tcp.h"
 
-#define ACCEPTS 64 /* in one go */
-#define DEAF_TIME (100 * TP_MS)
+#define ACCEPTS 64    /* at most, of one call of tcp_accept */
+#define PAUSE_MS 100U /* without accepting, after an error */
 
-static int32_t
-watch(na_plugin_class *cls)
+/* Adds the listener to the epoll set. Returns 0, or -1 with errno. */
+static int
+watch_listener(na_plugin_class *cls)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.u64 = 0};
 
@@ -40,9 +41,9 @@ tcp_listen(na_plugin_class *cls, const na_plugin_open_info *info)
         listen(cls->listener, SOMAXCONN) ||
         getsockname(
             cls->listener, (struct sockaddr *) &place.address, &place.length) ||
-        watch(cls) != 0) {
+        watch_listener(cls) != 0) {
         int error = errno;
-        TP_LOG(host, ERROR, "listening at \"%s\", port %u: %s",
+        TP_LOG(host, ERROR, "cannot listen at \"%s\", port %u: %s",
             name != NULL ? name : "", port, strerror(error));
         return error == EADDRINUSE      ? NA_PLUGIN_E_ADDRINUSE
                : error == EADDRNOTAVAIL ? NA_PLUGIN_E_ADDRNOTAVAIL
@@ -51,8 +52,8 @@ tcp_listen(na_plugin_class *cls, const na_plugin_open_info *info)
     }
     tp_host_reach(&place, info->ip_subnet);
     cls->base.self = tcp_addr_get(cls, &place);
-    tp_pack(cls->base.hello_extra, tp_host_port(&place.address), TCP_PORT);
-    cls->base.hello_extra_length = TCP_PORT;
+    tp_pack(cls->base.hello_extra, tp_host_port(&place.address), TCP_PORT_SIZE);
+    cls->base.hello_extra_length = TCP_PORT_SIZE;
     return cls->base.self != NULL ? NA_PLUGIN_OK : NA_PLUGIN_E_NOMEM;
 }
 
@@ -66,7 +67,7 @@ tcp_accept(na_plugin_class *cls)
         fd = tp_socket_accept(cls->listener);
         if (fd < 0)
             break;
-        tcp_conn_options(cls, fd);
+        tcp_conn_set_options(cls, fd);
         tp_count(&cls->accepts, 1);
         struct tcp_conn *conn = tcp_conn_new(cls, fd, NULL, false);
         from.length = sizeof(from.address);
@@ -76,18 +77,19 @@ tcp_accept(na_plugin_class *cls)
     }
     if (fd >= 0 || errno == EAGAIN || errno == ECONNABORTED || errno == EINTR)
         return;
-    /* the listener stays readable: it would wake us again and again */
-    TP_LOG_THINNED(cls->base.host, WARNING, tp_count(&cls->deafs, 1),
-        "accepting: %s", strerror(errno));
+    /* a listener that stays readable would wake every sleeping poll */
+    TP_LOG_THINNED(cls->base.host, WARNING, tp_count(&cls->failures, 1),
+        "cannot accept connections, next try in %u ms: %s", PAUSE_MS,
+        strerror(errno));
     epoll_ctl(cls->base.descriptor, EPOLL_CTL_DEL, cls->listener, NULL);
-    cls->base.due = tp_now() + DEAF_TIME;
+    cls->base.due = tp_now() + PAUSE_MS * TP_MS;
 }
 
 void
-tcp_listen_again(na_plugin_class *cls)
+tcp_resume_accept(na_plugin_class *cls)
 {
     if (cls->base.due > tp_now())
         return;
-    watch(cls);
+    watch_listener(cls);
     cls->base.due = 0;
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plugin's one symbol; opening, polling and closing a class. */
+/* The exported symbol, settings and report; opening, polling and closing a
+ * class. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -9,21 +11,22 @@
 #include "common/socket.h"
 #include "tcp.h"
 
-#define READY 64     /* connections in one go */
-#define SET_EVERY 16 /* polls, of which one at least looks at all of them */
+#define READY 64     /* events of one epoll_wait */
+#define SET_EVERY 16 /* at least every 16th poll asks the epoll set */
 
-/* What users may set; also as TALARIA_TCP_CONNECT_TIMEOUT and so on. */
+/* A user can also set each by an environment variable: tcp.queue_size by
+ * TALARIA_TCP_QUEUE_SIZE. */
 static const na_plugin_setting *const settings[] = {
     TP_SETTING(BYTES, 0, UINT32_MAX, "tcp.queue_size", "1M",
-        "bytes of unexpected messages that a peer may have waiting here"),
+        "bytes of unexpected messages that a class queues from each peer"),
     TP_SETTING(DURATION, TP_MS, 3600 * TP_SECOND, "tcp.connect_timeout", "10s",
-        "how long a peer may take to answer when it is connected"),
+        "how long connecting may take, the peer's hello included"),
     TP_SETTING(DURATION, TP_MS, 86400 * TP_SECOND, "tcp.send_timeout", "300s",
-        "how long a peer's host may acknowledge nothing"),
+        "how long data that was sent may stay unacknowledged"),
     NULL};
 
-/* Most often the next message is from where the last one was: that takes one
- * system call less. Whether it was so. */
+/* Tries the connection that received last: the next message is most often from
+ * the same peer, and this saves the epoll_wait. Returns whether it received. */
 static bool
 advance_recent(na_plugin_class *cls)
 {
@@ -40,6 +43,8 @@ advance_recent(na_plugin_class *cls)
     return received;
 }
 
+/* Entry of tp_carrier: accepts connections and lets those that are ready
+ * receive and send. Does not block. Lock held. */
 static int32_t
 advance(na_plugin_class *cls)
 {
@@ -58,7 +63,7 @@ advance(na_plugin_class *cls)
                 TP_OBJECT(channel, struct tcp_conn, base), ready[i].events);
     }
     if (cls->base.due != 0)
-        tcp_listen_again(cls);
+        tcp_resume_accept(cls);
     return NA_PLUGIN_OK;
 }
 
@@ -84,6 +89,7 @@ static const struct tp_carrier carrier = {.protocol = TCP_PROTOCOL,
     .greeted = tcp_conn_greeted,
     .close = tcp_conn_close};
 
+/* Entry of na_plugin: each network interface that is up is a device. */
 static int32_t
 info(const na_plugin_host *host, const char *protocol, void *arg,
     void (*found)(void *arg, const na_plugin_device *device))
@@ -91,6 +97,7 @@ info(const na_plugin_host *host, const char *protocol, void *arg,
     return tp_host_devices(TCP_PROTOCOL, protocol, arg, found);
 }
 
+/* Entry of na_plugin. Also closes a class whose initialization failed. */
 static void
 close_class(na_plugin_class *cls)
 {
@@ -101,6 +108,7 @@ close_class(na_plugin_class *cls)
     free(cls);
 }
 
+/* Converts NA_PLUGIN_ADDR_* to an address family. */
 static int
 family_of(uint32_t addr_format)
 {
@@ -109,8 +117,10 @@ family_of(uint32_t addr_format)
                                                 : AF_UNSPEC;
 }
 
+/* Reads the settings, creates the epoll set and listens. On an error the caller
+ * closes the class. No lock: other threads do not know the class yet. */
 static int32_t
-begin(na_plugin_class *cls, const na_plugin_open_info *wanted)
+init_class(na_plugin_class *cls, const na_plugin_open_info *wanted)
 {
     const na_plugin_host *host = cls->base.host;
 
@@ -121,10 +131,11 @@ begin(na_plugin_class *cls, const na_plugin_open_info *wanted)
     cls->base.descriptor = epoll_create1(EPOLL_CLOEXEC);
     if (cls->base.descriptor >= 0)
         return tcp_listen(cls, wanted);
-    TP_LOG(host, ERROR, "no descriptor for a class");
+    TP_LOG(host, ERROR, "cannot create an epoll set: %s", strerror(errno));
     return NA_PLUGIN_E_NOMEM;
 }
 
+/* Entry of na_plugin; blocks while a host name is resolved. */
 static int32_t
 open_class(const na_plugin_host *host, const na_plugin_open_info *wanted,
     na_plugin_opened *opened)
@@ -136,7 +147,7 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *wanted,
     cls->listener = -1;
     int32_t ret = tp_transport_init(&cls->base, &carrier, host, wanted, opened);
     if (ret == NA_PLUGIN_OK)
-        ret = begin(cls, wanted);
+        ret = init_class(cls, wanted);
     if (ret == NA_PLUGIN_OK)
         tp_transport_opened(&cls->base, opened);
     else

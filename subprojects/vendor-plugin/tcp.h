@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The objects of the transport: a class, a peer, a connection. common/transport.h,
- * which each of them begins with, does all that is not about sockets; its lock
- * guards these too. README.md beside this file is the overview. */
+/*
+ * The objects of the transport: class, address, connection. Each begins with
+ * its counterpart of common/transport.h, which implements all that does not
+ * depend on sockets. The class's lock (base.lock) guards all of them and is
+ * held in each function below, except in tcp_addr_parse, and in tcp_listen,
+ * which runs before other threads know the class. README.md is the overview.
+ */
 #ifndef TCP_H
 #define TCP_H
 
@@ -11,31 +15,32 @@
 #include "common/transport.h"
 
 #define TCP_PROTOCOL "stream" /* tcp+stream://host:port */
-#define TCP_PORT 4U           /* bytes of a hello beside those of every one */
+#define TCP_PORT_SIZE 4U      /* bytes of the listening port in a hello */
 
 struct na_plugin_class {
-    struct tp_transport base; /* descriptor: an epoll set */
-    int listener;             /* in it as number 0, connections by theirs */
-    int family;               /* preferred of names */
-    uint64_t recent; /* the connection that has received last; 0: none */
-    uint32_t recent_polls;
-    uint64_t send_timeout;
-    _Atomic uint64_t connects, accepts, deafs;
+    struct tp_transport base; /* base.descriptor: the epoll set */
+    int listener;             /* key 0 in the epoll set */
+    int family;      /* address family preferred in lookups, or AF_UNSPEC */
+    uint64_t recent; /* number of the connection that received last; 0: none */
+    uint32_t recent_polls; /* polls that tried a recent connection first */
+    uint64_t send_timeout; /* ns */
+    _Atomic uint64_t connects, accepts;
+    _Atomic uint64_t failures; /* to set up a connection; thins the log */
 };
 
 struct na_plugin_addr {
     struct tp_peer base;
-    struct tp_place place; /* where it listens */
+    struct tp_place place; /* socket address on which the peer listens */
 };
 
-/* A socket to a peer. */
+/* A connection: one socket to a peer. */
 struct tcp_conn {
-    struct tp_channel base;
+    struct tp_channel base; /* its number is the key in the epoll set */
     int fd;
-    bool connecting;
-    bool watches_out;
-    uint32_t in_used;
-    unsigned char in[]; /* twice tp_transport_room: what has arrived */
+    bool connecting;    /* connect(2) has not completed */
+    bool watches_out;   /* the epoll set reports EPOLLOUT */
+    uint32_t in_used;   /* bytes in the receive buffer */
+    unsigned char in[]; /* receive buffer, twice tp_transport_room bytes */
 };
 
 static inline na_plugin_class *
@@ -44,29 +49,46 @@ tcp_class_of(const struct tcp_conn *conn)
     return (na_plugin_class *) (void *) conn->base.transport;
 }
 
-/* address.c: the address of a place, one reference (NULL: no memory); and an entry
- * of tp_carrier. The lock is held here, and in all that follows. */
+/* address.c */
+
+/* Returns the address object of a socket address, with one reference for the
+ * caller; NULL without memory. */
 na_plugin_addr *tcp_addr_get(
     na_plugin_class *cls, const struct tp_place *place);
-int32_t tcp_addr_parse(na_plugin_class *cls, const char *text, size_t length,
-    bool resolve, na_plugin_addr *addr);
 
-/* listen.c: where the class is reached, self included; who has connected; after an
- * error of that, until when nobody is asked. */
+/* listen.c */
+
+/* Binds the listener, adds it to the epoll set, and sets self and the port in
+ * the hello. NODEV, INVALID_ARG, ADDRINUSE, ADDRNOTAVAIL, PERMISSION, NOMEM;
+ * logged unless there is no memory for self. */
 int32_t tcp_listen(na_plugin_class *cls, const na_plugin_open_info *info);
-void tcp_accept(na_plugin_class *cls);
-void tcp_listen_again(na_plugin_class *cls);
 
-/* conn.c: a connection of a socket, which it closes; NULL: no memory. peer: NULL,
- * or whom it is to. */
+/* Accepts pending connections. On an error, such as a lack of descriptors,
+ * stops watching the listener until base.due. */
+void tcp_accept(na_plugin_class *cls);
+
+/* Watches the listener again once base.due has passed. */
+void tcp_resume_accept(na_plugin_class *cls);
+
+/* conn.c */
+
+/* Creates a connection for a socket and adds it to the epoll set. It owns the
+ * socket, which is closed on failure too. peer: NULL until its hello arrives,
+ * for an accepted socket. Returns NULL without memory, logged. */
 struct tcp_conn *tcp_conn_new(
     na_plugin_class *cls, int fd, na_plugin_addr *peer, bool connecting);
-/* It is readable or writable: events as of epoll. */
-void tcp_conn_advance(struct tcp_conn *conn, uint32_t events);
-/* Options of a socket to another host. */
-void tcp_conn_options(const na_plugin_class *cls, int fd);
 
-/* Entries of tp_carrier. */
+/* Receives and sends what the socket is ready for (events: EPOLLIN …). Ends the
+ * connection if the socket failed or the peer broke the protocol. */
+void tcp_conn_advance(struct tcp_conn *conn, uint32_t events);
+
+/* Sets the options of a TCP socket. Errors are ignored: TCP works without
+ * them. */
+void tcp_conn_set_options(const na_plugin_class *cls, int fd);
+
+/* Entries of tp_carrier; common/transport.h describes them. */
+int32_t tcp_addr_parse(na_plugin_class *cls, const char *text, size_t length,
+    bool resolve, na_plugin_addr *addr);
 int32_t tcp_conn_connect(na_plugin_class *cls, na_plugin_addr *peer);
 void tcp_conn_flush(struct tp_channel *channel);
 bool tcp_conn_is_out(struct tp_channel *channel);

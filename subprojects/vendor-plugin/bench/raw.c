@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the transport is compared with: round trips between two processes over a
- * TCP connection with non-blocking sockets, and nothing else.
+/* A baseline for the transport: round trips between two processes over one TCP
+ * connection with non-blocking sockets.
  *
  *     raw [BYTES [ROUND_TRIPS [PROCESSOR PROCESSOR]]]
  *
- * prints the median of the round trips in nanoseconds. */
+ * prints the median time of a round trip in nanoseconds. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Prints errno and exits. */
 static void
 fail(const char *what)
 {
@@ -23,6 +24,7 @@ fail(const char *what)
     exit(1);
 }
 
+/* Sends all bytes, polling the socket. */
 static void
 send_all(int fd, const char *bytes, size_t length)
 {
@@ -34,6 +36,7 @@ send_all(int fd, const char *bytes, size_t length)
     }
 }
 
+/* Receives length bytes, polling the socket. */
 static void
 recv_all(int fd, char *bytes, size_t length)
 {
@@ -46,7 +49,7 @@ recv_all(int fd, char *bytes, size_t length)
 }
 
 static void
-no_delay(int fd)
+set_no_delay(int fd)
 {
     int on = 1;
 
@@ -54,6 +57,7 @@ no_delay(int fd)
         fail("TCP_NODELAY");
 }
 
+/* Pins this process to the processor in an argument, if that is given. */
 static void
 pin(int argc, char **argv, int which)
 {
@@ -75,6 +79,7 @@ compare(const void *a, const void *b)
     return first < second ? -1 : first > second;
 }
 
+/* Returns the time in nanoseconds. */
 static double
 now(void)
 {
@@ -84,6 +89,7 @@ now(void)
     return (double) time.tv_sec * 1e9 + (double) time.tv_nsec;
 }
 
+/* The child: connects, returns each message and exits. */
 static void
 echo(const struct sockaddr_in *address, char *bytes, size_t length, long count)
 {
@@ -91,7 +97,7 @@ echo(const struct sockaddr_in *address, char *bytes, size_t length, long count)
 
     if (connect(fd, (const struct sockaddr *) address, sizeof(*address)) != 0)
         fail("connect");
-    no_delay(fd);
+    set_no_delay(fd);
     for (long i = 0; i < count; i++) {
         recv_all(fd, bytes, length);
         send_all(fd, bytes, length);
@@ -123,7 +129,7 @@ main(int argc, char **argv)
     int fd = accept(listener, NULL, NULL);
     if (child < 0 || fd < 0)
         fail("accept");
-    no_delay(fd);
+    set_no_delay(fd);
     for (long i = 0; i < count; i++) {
         double begin = now();
         send_all(fd, bytes, (size_t) length);
