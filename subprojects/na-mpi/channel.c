@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A channel is a class here and one of another process that have greeted each
- * other. Nothing that a process wrote is believed before it has been looked at
- * here, or by the library. */
+/* A channel connects a class to a peer. Each side begins with a hello, whose
+ * header carries its instance. All bytes of a peer are checked here or in the
+ * SDK (tp_channel_arrived) before they are used. */
 #include "channel.h"
 
 #include <inttypes.h>
@@ -11,18 +11,20 @@
 
 #include "engine.h"
 
-#define AGAIN_NS (10 * TP_MS) /* until a peer that is absent is greeted again */
+#define RETRY_NS (10 * TP_MS) /* from NAMPI_GONE to the next hello */
 
+/* The key of a peer in the table by_name. */
 static uint64_t
 name_key(uint32_t rank, uint32_t number)
 {
     return (uint64_t) rank << 32 | number;
 }
 
-/* A number of digits alone; *text_p: what follows. */
+/* Parses decimal digits at *text_p and moves it behind them. Returns false
+ * without digits, or if the value is out of range. */
 static bool
-parse(const char **text_p, const char *end, uint32_t least, uint32_t most,
-    uint32_t *value_p)
+parse_number(const char **text_p, const char *end, uint32_t least,
+    uint32_t most, uint32_t *value_p)
 {
     const char *text = *text_p;
     uint64_t value = 0;
@@ -37,19 +39,21 @@ parse(const char **text_p, const char *end, uint32_t least, uint32_t most,
 }
 
 static void
-name(na_plugin_addr *addr, uint32_t rank, uint32_t number)
+set_name(na_plugin_addr *addr, uint32_t rank, uint32_t number)
 {
     addr->rank = rank;
     addr->number = number;
     snprintf(addr->base.name, TP_NAME, "%" PRIu32 ":%" PRIu32, rank, number);
 }
 
-/* Of a user at level ERROR; of a peer, which may send many, thinned. */
+/* Logs a malformed address: at level ERROR if the user gave it; thinned if a
+ * peer sent it, since a peer can send many. */
 static void
-log_refused(na_plugin_class *cls, bool of_user, const char *text, size_t length)
+log_malformed(
+    na_plugin_class *cls, bool of_user, const char *text, size_t length)
 {
     static const char needed[] =
-        "is not RANK:NUMBER, with a rank of the job and "
+        "is not RANK:NUMBER, with a rank of the communicator and "
         "a number from 1 to 4095";
     int shown = (int) (length < 100 ? length : 100);
 
@@ -60,7 +64,7 @@ log_refused(na_plugin_class *cls, bool of_user, const char *text, size_t length)
             "address of a peer \"%.*s\" %s", shown, text, needed);
 }
 
-_Static_assert(NAMPI_CLASSES == 4095U, "the text above");
+_Static_assert(NAMPI_CLASSES == 4095U, "log_malformed names the limit");
 
 int32_t
 nampi_addr_parse(na_plugin_class *cls, const char *text, size_t length,
@@ -69,16 +73,16 @@ nampi_addr_parse(na_plugin_class *cls, const char *text, size_t length,
     uint32_t most = (uint32_t) cls->engine->size - 1, rank = 0, number = 1;
     const char *rest = text, *end = text + length;
 
-    bool good = parse(&rest, end, 0, most, &rank);
+    bool good = parse_number(&rest, end, 0, most, &rank);
     if (good && rest < end && *rest == ':') {
         rest++;
-        good = parse(&rest, end, 1, NAMPI_CLASSES, &number);
+        good = parse_number(&rest, end, 1, NAMPI_CLASSES, &number);
     }
     if (!good || rest != end) {
-        log_refused(cls, resolve, text, length);
+        log_malformed(cls, resolve, text, length);
         return NA_PLUGIN_E_INVALID_ARG;
     }
-    name(addr, rank, number);
+    set_name(addr, rank, number);
     return NA_PLUGIN_OK;
 }
 
@@ -89,12 +93,13 @@ nampi_addr_get(na_plugin_class *cls, uint32_t rank, uint32_t number)
 
     if (addr == NULL)
         return NULL;
-    name(addr, rank, number);
+    set_name(addr, rank, number);
     return tp_peer_enter(&cls->base, addr);
 }
 
+/* Returns the channel to a peer, or NULL. */
 static struct nampi_channel *
-find(const na_plugin_class *cls, uint32_t rank, uint32_t number)
+find_channel(const na_plugin_class *cls, uint32_t rank, uint32_t number)
 {
     struct tp_keyed *keyed =
         tp_table_find(&cls->by_name, NULL, name_key(rank, number));
@@ -115,24 +120,26 @@ nampi_connect(na_plugin_class *cls, na_plugin_addr *peer)
     channel->by_name.key = name_key(peer->rank, peer->number);
     tp_table_insert(&cls->by_name, &channel->by_name);
     tp_channel_begin(&channel->base, &cls->base, peer);
-    cls->known = true;
+    cls->contacted = true;
     nampi_flush(&channel->base);
     return NA_PLUGIN_OK;
 }
 
+/* Fills in classes and instances of a header. */
 static void
-address_head(const na_plugin_class *cls, const struct nampi_channel *channel,
+fill_head(const na_plugin_class *cls, const struct nampi_channel *channel,
     struct nampi_wire *head)
 {
     head->from_class = cls->number;
-    head->from_life = cls->life;
+    head->from_instance = cls->instance;
     head->to_class = channel->number;
-    head->to_life = channel->life;
+    head->to_instance = channel->instance;
 }
 
-/* Copies a packet to MPI. False: no memory, or MPI fails. */
+/* Copies a packet into a message and sends it. Returns false without memory or
+ * if MPI fails. */
 static bool
-submit(na_plugin_class *cls, struct nampi_channel *channel,
+send_packet(na_plugin_class *cls, struct nampi_channel *channel,
     const struct tp_packet *packet)
 {
     uint32_t length = packet->frame.length;
@@ -141,7 +148,7 @@ submit(na_plugin_class *cls, struct nampi_channel *channel,
 
     if (send == NULL)
         return false;
-    address_head(cls, channel, &send->head);
+    fill_head(cls, channel, &send->head);
     memcpy(send->data, &packet->frame, sizeof(packet->frame));
     if (length != 0)
         memcpy(send->data + sizeof(packet->frame), packet->data, length);
@@ -158,20 +165,22 @@ nampi_flush(struct tp_channel *base)
 
     while (channel->sending < NAMPI_SENDS &&
            (packet = tp_channel_next(base)) != NULL) {
-        if (!submit(cls, channel, packet)) {
-            cls->stuck = true;
+        if (!send_packet(cls, channel, packet)) {
+            cls->needs_flush = true;
             return;
         }
         tp_channel_sent(base, packet);
     }
 }
 
+/* Whether MPI has completed all sends. */
 bool
 nampi_is_out(struct tp_channel *channel)
 {
     return nampi_channel_of(channel)->sending == 0;
 }
 
+/* The hello has no extra bytes: the header already names the peer. */
 bool
 nampi_greeted(
     struct tp_channel *channel, const unsigned char *extra, uint32_t length)
@@ -179,43 +188,47 @@ nampi_greeted(
     return true;
 }
 
+/* Sends NAMPI_BYE, unless the peer has closed the connection, has not answered
+ * yet, or is this class. */
 void
 nampi_close(struct tp_channel *base)
 {
     struct nampi_channel *channel = nampi_channel_of(base);
     na_plugin_class *cls = (na_plugin_class *) (void *) base->transport;
-    bool tell = !channel->gone && channel->life != 0 && base->peer != NULL &&
-                !(channel->rank == (uint32_t) cls->engine->rank &&
-                    channel->number == cls->number);
+    bool says_bye = !channel->peer_closed && channel->instance != 0 &&
+                    base->peer != NULL &&
+                    !(channel->rank == (uint32_t) cls->engine->rank &&
+                        channel->number == cls->number);
 
-    nampi_engine_orphan(cls, channel);
+    nampi_engine_detach(cls, channel);
     tp_table_remove(&cls->by_name, &channel->by_name);
-    struct nampi_send *send = tell ? nampi_send_new(NAMPI_BYE, 0) : NULL;
+    struct nampi_send *send = says_bye ? nampi_send_new(NAMPI_BYE, 0) : NULL;
     if (send != NULL) {
-        address_head(cls, channel, &send->head);
+        fill_head(cls, channel, &send->head);
         nampi_send_start(cls->engine, (int) channel->rank, send, cls, NULL);
     }
     free(channel);
 }
 
-/* Greets who was absent again, and sends what could not be sent. */
+/* Sends the hellos that are due again, and flushes all channels if a send
+ * failed. */
 static void
-try_again(na_plugin_class *cls)
+retry(na_plugin_class *cls)
 {
     struct tp_link *link;
 
     for (link = cls->base.opening.head; link != NULL; link = link->next) {
         struct nampi_channel *channel =
             nampi_channel_of(TP_OBJECT(link, struct tp_channel, opening));
-        if (channel->again_ns == 0 || channel->again_ns > tp_now())
+        if (channel->retry_ns == 0 || channel->retry_ns > tp_now())
             continue;
-        channel->again_ns = 0;
+        channel->retry_ns = 0;
         tp_channel_greet(&channel->base);
         nampi_flush(&channel->base);
     }
-    if (!cls->stuck)
+    if (!cls->needs_flush)
         return;
-    cls->stuck = false;
+    cls->needs_flush = false;
     for (link = cls->base.channels.head; link != NULL; link = link->next)
         nampi_flush(TP_OBJECT(link, struct tp_channel, link));
 }
@@ -225,19 +238,21 @@ nampi_advance(na_plugin_class *cls)
 {
     if (!nampi_engine_progress(cls->engine))
         return NA_PLUGIN_E_IO_ERROR;
-    try_again(cls);
+    retry(cls);
     return NA_PLUGIN_OK;
 }
 
+/* Whether the header and the length of a message are valid. size: at least that
+ * of the header. frame: zeros if the message is too short for one. */
 static bool
-well_formed(
+is_well_formed(
     const struct nampi_wire *head, const struct tp_frame *frame, uint32_t size)
 {
     uint32_t front = (uint32_t) (sizeof(*head) + sizeof(*frame));
 
     if (head->magic != NAMPI_MAGIC || head->from_class == 0 ||
         head->from_class > NAMPI_CLASSES ||
-        (head->from_life == 0 && head->kind != NAMPI_GONE))
+        (head->from_instance == 0 && head->kind != NAMPI_GONE))
         return false;
     if (head->kind == NAMPI_FRAME)
         return size >= front && frame->length == size - front;
@@ -245,41 +260,46 @@ well_formed(
            size == sizeof(*head);
 }
 
-/* Tells who wrote that nobody here knows it. */
+/* Answers a frame for an unknown class or connection by NAMPI_GONE. Other
+ * messages get no answer. Without memory none is sent; if the frame was a
+ * hello, its sender waits until mpi.contact_timeout. */
 static void
 answer_gone(
-    struct nampi_engine *engine, int rank, const struct nampi_wire *asked)
+    struct nampi_engine *engine, int rank, const struct nampi_wire *head)
 {
     struct nampi_send *send =
-        asked->kind == NAMPI_FRAME ? nampi_send_new(NAMPI_GONE, 0) : NULL;
+        head->kind == NAMPI_FRAME ? nampi_send_new(NAMPI_GONE, 0) : NULL;
 
     if (send == NULL)
         return;
-    send->head.from_class = asked->to_class;
-    send->head.from_life = asked->to_life;
-    send->head.to_class = asked->from_class;
-    send->head.to_life = asked->from_life;
+    send->head.from_class = head->to_class;
+    send->head.from_instance = head->to_instance;
+    send->head.to_class = head->from_class;
+    send->head.to_instance = head->from_instance;
     nampi_send_start(engine, rank, send, NULL, NULL);
 }
 
+/* Returns the class of the number and instance in a header. NULL: there is
+ * none, or it is closing. */
 static na_plugin_class *
-addressed(const struct nampi_engine *engine, const struct nampi_wire *head)
+find_class(const struct nampi_engine *engine, const struct nampi_wire *head)
 {
     for (struct tp_link *link = engine->classes.head; link != NULL;
          link = link->next) {
         na_plugin_class *cls = nampi_class_of(link);
         if (cls->number == head->to_class)
-            return !cls->closing &&
-                           (head->to_life == 0 || head->to_life == cls->life)
+            return !cls->closing && (head->to_instance == 0 ||
+                                        head->to_instance == cls->instance)
                        ? cls
                        : NULL;
     }
     return NULL;
 }
 
-/* No class knows what to do with it: the oldest one logs it. */
+/* Counts and logs a malformed message in the oldest class: the header cannot be
+ * trusted to name one. */
 static void
-drop_malformed(const struct nampi_engine *engine, int rank, uint32_t size)
+log_dropped(const struct nampi_engine *engine, int rank, uint32_t size)
 {
     if (engine->classes.head == NULL)
         return;
@@ -289,27 +309,30 @@ drop_malformed(const struct nampi_engine *engine, int rank, uint32_t size)
         rank);
 }
 
-/* It says that it is not there: perhaps not yet, or no more. */
+/* NAMPI_GONE or NAMPI_BYE has arrived. A peer that never answered may not be
+ * open yet: the hello is sent again later. Else the channel ends. */
 static void
-absent(struct nampi_channel *channel)
+handle_closed(struct nampi_channel *channel)
 {
-    if (channel->life == 0) {
-        channel->again_ns = tp_now() + AGAIN_NS;
+    if (channel->instance == 0) {
+        channel->retry_ns = tp_now() + RETRY_NS;
         return;
     }
-    channel->gone = true;
+    channel->peer_closed = true;
     tp_channel_end(&channel->base, NA_PLUGIN_E_HOSTUNREACH);
 }
 
-/* The channel that a hello is of; NULL: no memory, or it has been heard already. */
+/* Returns the channel of a hello, and creates it if there is none. A channel to
+ * an earlier instance of the peer ends. Returns NULL for a repeated hello, or
+ * without memory. */
 static struct nampi_channel *
-greet(na_plugin_class *cls, struct nampi_channel *channel, uint32_t rank,
+accept_hello(na_plugin_class *cls, struct nampi_channel *channel, uint32_t rank,
     const struct nampi_wire *head)
 {
-    if (channel != NULL && channel->life != 0) {
-        if (channel->life == head->from_life)
+    if (channel != NULL && channel->instance != 0) {
+        if (channel->instance == head->from_instance)
             return NULL;
-        channel->gone = true;
+        channel->peer_closed = true;
         tp_channel_end(&channel->base, NA_PLUGIN_E_HOSTUNREACH);
         channel = NULL;
     }
@@ -319,33 +342,36 @@ greet(na_plugin_class *cls, struct nampi_channel *channel, uint32_t rank,
             return NULL;
         nampi_connect(cls, peer);
         tp_peer_put(&cls->base, peer);
-        channel = find(cls, rank, head->from_class);
+        channel = find_channel(cls, rank, head->from_class);
         if (channel == NULL)
             return NULL;
     } else {
-        /* the one before may have found nobody; the same one twice is one */
+        /* our hello may have arrived before the peer was open; the peer
+         * ignores a repeated one */
         tp_channel_greet(&channel->base);
     }
-    channel->life = head->from_life;
+    channel->instance = head->from_instance;
     return channel;
 }
 
+/* Processes a well-formed message for a class. */
 static void
-take(na_plugin_class *cls, uint32_t rank, const struct nampi_wire *head,
-    const struct tp_frame *frame, const unsigned char *data)
+process_message(na_plugin_class *cls, uint32_t rank,
+    const struct nampi_wire *head, const struct tp_frame *frame,
+    const unsigned char *data)
 {
-    struct nampi_channel *channel = find(cls, rank, head->from_class);
+    struct nampi_channel *channel = find_channel(cls, rank, head->from_class);
 
     if (head->kind != NAMPI_FRAME) {
-        if (channel != NULL && channel->life == head->from_life)
-            absent(channel);
+        if (channel != NULL && channel->instance == head->from_instance)
+            handle_closed(channel);
         return;
     }
     if (frame->kind == TP_FRAME_HELLO) {
-        channel = greet(cls, channel, rank, head);
+        channel = accept_hello(cls, channel, rank, head);
         if (channel == NULL)
             return;
-    } else if (channel == NULL || channel->life != head->from_life) {
+    } else if (channel == NULL || channel->instance != head->from_instance) {
         answer_gone(cls->engine, (int) rank, head);
         return;
     }
@@ -369,14 +395,14 @@ nampi_dispatch(struct nampi_engine *engine, int rank,
         memcpy(&head, bytes, sizeof(head));
     if (size >= sizeof(head) + sizeof(frame))
         memcpy(&frame, bytes + sizeof(head), sizeof(frame));
-    if (size < sizeof(head) || !well_formed(&head, &frame, size)) {
-        drop_malformed(engine, rank, size);
+    if (size < sizeof(head) || !is_well_formed(&head, &frame, size)) {
+        log_dropped(engine, rank, size);
         return;
     }
-    na_plugin_class *cls = addressed(engine, &head);
+    na_plugin_class *cls = find_class(engine, &head);
     if (cls == NULL)
         answer_gone(engine, rank, &head);
     else
-        take(cls, (uint32_t) rank, &head, &frame,
+        process_message(cls, (uint32_t) rank, &head, &frame,
             bytes + sizeof(head) + sizeof(frame));
 }

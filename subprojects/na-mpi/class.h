@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The objects of the plugin. Classes of one communicator share an engine, which
- * owns MPI's requests. One lock, nampi_lock, guards everything: MPI itself has
- * one as well, and the plugin is not made for speed.
+ * The objects of the plugin. All classes on one communicator share an engine,
+ * which owns the MPI requests. One lock per process, nampi_lock, guards all of
+ * these objects; a lock per class would gain little, since MPI has one of its
+ * own.
  */
 #ifndef NAMPI_CLASS_H
 #define NAMPI_CLASS_H
@@ -13,92 +14,93 @@
 #include "common/transport.h"
 #include "wire.h"
 
-#define NAMPI_CONTEXTS 64U
-#define NAMPI_CLASSES 4095U /* of a process; numbers begin with 1 */
-#define NAMPI_MESSAGE_USUAL 4096U
+#define NAMPI_CONTEXTS 64U        /* of a class */
+#define NAMPI_CLASSES 4095U       /* the highest number of a class */
+#define NAMPI_MESSAGE_USUAL 4096U /* longest message by default */
 #define NAMPI_MESSAGE_MAX (1U << 20)
-#define NAMPI_FRAGMENT 65536U /* of a put or get */
-#define NAMPI_SENDS 64U       /* messages to a peer that MPI has */
+#define NAMPI_FRAGMENT 65536U /* bytes of a put or get in one message */
+#define NAMPI_SENDS 64U       /* incomplete MPI_Isends of one channel */
 
 extern struct tp_lock nampi_lock;
 
-/* A message of which MPI has the bytes. */
+/* A message and the MPI_Isend that sends it. */
 struct nampi_send {
-    na_plugin_class *cls; /* NULL: it is closed, or the message is nobody's */
-    struct nampi_channel *channel; /* NULL: nobody waits for its end */
-    uint32_t length;               /* behind the header */
+    na_plugin_class *cls;          /* NULL: orphaned, see nampi_engine */
+    struct nampi_channel *channel; /* to flush on completion; NULL: none */
+    uint32_t length;               /* bytes of data, without the header */
     struct nampi_wire head;
     unsigned char data[];
 };
 
-/* A message that MPI is bringing. */
+/* A message that MPI_Imrecv is receiving. */
 struct nampi_arrival {
     struct tp_link link;
     MPI_Request request;
     int rank;
-    int size;
-    bool here;
+    int size; /* bytes */
+    bool complete;
     unsigned char bytes[];
 };
 
-/* A communicator, and what is under way on it. */
+/* A communicator and its incomplete sends and receives. */
 struct nampi_engine {
     struct tp_link link;
     MPI_Comm comm;
     int rank;
-    int size;
-    bool broken;    /* MPI reports nothing but errors */
-    bool stopped;   /* nothing is sent or delivered: see drain.h */
-    int64_t begun;  /* messages that MPI has been given */
-    int64_t taken;  /* messages that were received */
-    uint32_t users; /* classes, also those being opened */
-    uint32_t next;  /* number of a class that wants none */
+    int size;     /* ranks */
+    bool broken;  /* an MPI call or an allocation failed; all classes fail */
+    bool stopped; /* received messages are dropped, sends fail: see drain.h */
+    int64_t sent; /* messages; without those that MPI could not send */
+    int64_t received; /* messages */
+    uint32_t users;   /* classes, including those being opened */
+    uint32_t next;    /* number for the next class that asks for none */
     struct tp_list classes;
-    struct tp_list arrivals; /* in order of their begin */
-    uint32_t arriving;
-    struct nampi_send **sends; /* sends[i] is what requests[i] sends */
+    struct tp_list arrivals; /* in the order in which MPI_Improbe found them */
+    uint32_t arriving;       /* length of arrivals */
+    struct nampi_send **sends; /* sends[i] is sent by requests[i] */
     MPI_Request *requests;
-    int *ended; /* room for MPI_Testsome */
+    int *completed; /* arguments of MPI_Testsome */
     MPI_Status *statuses;
-    int count;
-    int room;
-    int nameless; /* sends without a class */
+    int count;   /* incomplete sends */
+    int room;    /* allocated elements of each of the four arrays */
+    int orphans; /* sends of closed classes, and answers to unknown classes */
 };
 
 struct na_plugin_class {
     struct tp_transport base;
-    struct tp_link link; /* in its engine */
+    struct tp_link link; /* in engine->classes */
     struct nampi_engine *engine;
-    uint32_t number;
-    uint32_t life;
-    bool known;              /* some peer has been written to, or heard of */
-    bool closing;            /* nobody may connect any more */
-    bool stuck;              /* something could not be sent: no memory */
-    struct tp_table by_name; /* channels, by rank and number */
-    uint32_t sending;        /* messages that MPI has */
-    const char *text;        /* "rank:number" */
-    char library[64];
-    const char *admitted;              /* as peers: "job" */
-    _Atomic uint64_t malformed, names; /* messages; addresses */
+    uint32_t number;   /* 1 to NAMPI_CLASSES, unique in the engine */
+    uint32_t instance; /* random, see nampi_wire */
+    bool contacted;    /* it has had a channel: peers may know its number */
+    bool closing;      /* messages are answered by NAMPI_GONE */
+    bool needs_flush;  /* a send failed; the next poll flushes all channels */
+    struct tp_table by_name;    /* channels, by rank and class number */
+    uint32_t sending;           /* incomplete sends */
+    const char *text;           /* "rank:number", for the report */
+    char library[64];           /* name and version of the MPI library */
+    const char *admitted;       /* which peers may connect: "job" */
+    _Atomic uint64_t malformed; /* messages */
+    _Atomic uint64_t names;     /* malformed addresses from peers */
 };
 
-/* A class of a process, as peer of one class here. */
+/* The address of a class: rank and number. */
 struct na_plugin_addr {
     struct tp_peer base;
     uint32_t rank;
     uint32_t number;
 };
 
-/* What this class and a peer know of each other. */
+/* The connection of a class to a peer, a class of some process. */
 struct nampi_channel {
     struct tp_channel base;
     struct tp_keyed by_name;
-    uint32_t rank;
+    uint32_t rank; /* the peer's */
     uint32_t number;
-    uint32_t life;     /* 0: not heard of */
-    bool gone;         /* it need not be told */
-    uint64_t again_ns; /* when to greet again; 0: an answer is to come */
-    uint32_t sending;  /* messages that MPI has */
+    uint32_t instance; /* 0: the peer has not answered yet */
+    bool peer_closed;  /* the peer has closed it: no NAMPI_BYE */
+    uint64_t retry_ns; /* when to send the hello again; 0: not planned */
+    uint32_t sending;  /* incomplete sends */
 };
 
 static inline struct nampi_channel *

@@ -6,9 +6,10 @@
 
 #include "engine.h"
 
-#define POLLS 100 /* without a pause */
+#define POLLS 100 /* before the first sleep */
 
-/* MPI has nothing to sleep on. Others may need the processor to come here. */
+/* Yields the processor, which other processes may need to get here, and sleeps
+ * for 1 ms after many polls: MPI has no descriptor to wait on. */
 static void
 pause_after(uint32_t polls)
 {
@@ -20,33 +21,34 @@ pause_after(uint32_t polls)
         nanosleep(&nap, NULL);
 }
 
-/* One step. *waiting_p: messages sent less those received, and those sent that
- * MPI still has. False: MPI fails. */
+/* Stops the engine, completes sends and drops messages. *balance_p: what this
+ * process adds to the number of unreceived messages: sent minus received, plus
+ * incomplete sends. Returns false if MPI fails. Takes nampi_lock. */
 static bool
-discard(struct nampi_engine *engine, int64_t *waiting_p)
+drop_messages(struct nampi_engine *engine, int64_t *balance_p)
 {
     tp_lock_take(&nampi_lock);
     engine->stopped = true;
     bool works = nampi_engine_step(engine);
-    *waiting_p = engine->begun - engine->taken + engine->count;
+    *balance_p = engine->sent - engine->received + engine->count;
     tp_lock_drop(&nampi_lock);
     return works;
 }
 
-/* The sum of all processes' numbers, while messages are received. False: MPI
- * fails. */
+/* Sums up mine over all processes, and drops messages until the sum is there.
+ * Returns false if MPI fails. Takes nampi_lock. */
 static bool
-add_up(struct nampi_engine *engine, const int64_t mine[2], int64_t all[2])
+sum_all(struct nampi_engine *engine, const int64_t mine[2], int64_t all[2])
 {
     MPI_Request request;
-    int64_t waiting;
+    int64_t balance;
     int done = 0;
 
     if (MPI_Iallreduce(mine, all, 2, MPI_INT64_T, MPI_SUM, engine->comm,
             &request) != MPI_SUCCESS)
         return false;
     for (uint32_t polls = 0;; polls++) {
-        discard(engine, &waiting);
+        drop_messages(engine, &balance);
         if (MPI_Test(&request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
             return false;
         if (done)
@@ -55,17 +57,18 @@ add_up(struct nampi_engine *engine, const int64_t mine[2], int64_t all[2])
     }
 }
 
-/* Each process has sent all that it will when it adds its numbers for the first
- * time. A sum of zero: nothing is on its way. It is negative where a program has
- * sent messages of its own with the plugin's tag. */
+/* No process sends after its first sum, since its engine is stopped. A sum of
+ * zero means that all messages are received. It is negative if the program has
+ * sent messages of its own with the plugin's tag. The second number counts
+ * processes whose MPI fails. */
 void
 nampi_drain_all(struct nampi_engine *engine)
 {
     int64_t mine[2], all[2];
 
     do
-        mine[1] = !discard(engine, &mine[0]);
-    while (add_up(engine, mine, all) && all[0] > 0 && all[1] == 0);
+        mine[1] = !drop_messages(engine, &mine[0]);
+    while (sum_all(engine, mine, all) && all[0] > 0 && all[1] == 0);
 }
 
 void
@@ -77,10 +80,10 @@ nampi_drain_arrived(struct nampi_engine *engine)
     for (uint32_t polls = 0; !idle && tp_now() - begun_ns < TP_SECOND;
          polls++) {
         tp_lock_take(&nampi_lock);
-        int64_t before = engine->taken;
+        int64_t before = engine->received;
         engine->stopped = true;
         idle = !nampi_engine_step(engine) ||
-               (engine->arriving == 0 && engine->taken == before);
+               (engine->arriving == 0 && engine->received == before);
         engine->stopped = false;
         tp_lock_drop(&nampi_lock);
         if (!idle)

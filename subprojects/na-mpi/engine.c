@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sends lie in arrays, as MPI_Testsome wants them. What arrives is probed for
- * first, so that memory is as long as the message; messages of one process are
- * taken in order, whichever MPI has completed first. */
+/* Requests of sends are in an array, as MPI_Testsome requires. A receive starts
+ * with MPI_Improbe, which tells how much memory the message needs. Messages of
+ * one process are delivered in the order in which they were sent, even if MPI
+ * completes a later one first. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -9,9 +10,9 @@
 #include "channel.h"
 #include "engine.h"
 
-#define ARRIVALS 64U /* messages that MPI brings at once */
-#define NAMELESS 256 /* answers to classes that nobody here knows */
-#define FIRST_ROOM 64
+#define ARRIVALS 64U  /* incomplete receives */
+#define ORPHANS 256   /* with so many, answers are not sent */
+#define FIRST_ROOM 64 /* elements of the arrays of sends, at first */
 
 struct nampi_engine *
 nampi_engine_new(MPI_Comm comm)
@@ -34,7 +35,8 @@ nampi_send_new(enum nampi_kind kind, uint32_t length)
     return send;
 }
 
-/* realloc of an array of count; false: no memory, and the array is as it was. */
+/* Reallocates the array at *array_p for count elements. Returns false without
+ * memory; the array is unchanged then. */
 static bool
 resize(void *array_p, size_t count, size_t size)
 {
@@ -47,6 +49,7 @@ resize(void *array_p, size_t count, size_t size)
     return array != NULL;
 }
 
+/* Makes room in the arrays for one more send. Returns false without memory. */
 static bool
 make_room(struct nampi_engine *engine)
 {
@@ -56,7 +59,8 @@ make_room(struct nampi_engine *engine)
         return true;
     if (!resize(&engine->sends, (size_t) room, sizeof(*engine->sends)) ||
         !resize(&engine->requests, (size_t) room, sizeof(*engine->requests)) ||
-        !resize(&engine->ended, (size_t) room, sizeof(*engine->ended)) ||
+        !resize(
+            &engine->completed, (size_t) room, sizeof(*engine->completed)) ||
         !resize(&engine->statuses, (size_t) room, sizeof(*engine->statuses)))
         return false;
     engine->room = room;
@@ -69,7 +73,7 @@ nampi_send_start(struct nampi_engine *engine, int rank, struct nampi_send *send,
 {
     int32_t ret = NA_PLUGIN_OK;
 
-    if (cls == NULL && engine->nameless >= NAMELESS)
+    if (cls == NULL && engine->orphans >= ORPHANS)
         ret = NA_PLUGIN_E_AGAIN;
     else if (!make_room(engine))
         ret = NA_PLUGIN_E_NOMEM;
@@ -83,20 +87,22 @@ nampi_send_start(struct nampi_engine *engine, int rank, struct nampi_send *send,
         return ret;
     }
     engine->sends[engine->count++] = send;
-    engine->begun++;
+    engine->sent++;
     send->cls = cls;
     send->channel = channel;
     if (cls != NULL)
         cls->sending++;
     else
-        engine->nameless++;
+        engine->orphans++;
     if (channel != NULL)
         channel->sending++;
     return NA_PLUGIN_OK;
 }
 
+/* Frees a completed send, which is no longer in the arrays, and flushes its
+ * channel. */
 static void
-end_send(struct nampi_engine *engine, struct nampi_send *send)
+complete_send(struct nampi_engine *engine, struct nampi_send *send)
 {
     na_plugin_class *cls = send->cls;
     struct nampi_channel *channel = send->channel;
@@ -104,32 +110,33 @@ end_send(struct nampi_engine *engine, struct nampi_send *send)
     free(send);
     if (cls != NULL)
         cls->sending--;
-    else if (engine->nameless > 0)
-        engine->nameless--;
+    else if (engine->orphans > 0)
+        engine->orphans--;
     if (channel == NULL)
         return;
     channel->sending--;
     nampi_flush(&channel->base);
 }
 
-/* Ends the sends that MPI has completed. Those that begin meanwhile stand behind
- * the ones that were tested. */
+/* Removes and frees the sends that MPI has completed. Flushing their channels
+ * starts further sends, which are appended to the arrays. Returns false if MPI
+ * fails. */
 static bool
 progress_sends(struct nampi_engine *engine)
 {
-    int tested = engine->count, ended = 0;
+    int tested = engine->count, left = 0;
 
     if (tested == 0)
         return true;
     int ret = MPI_Testsome(
-        tested, engine->requests, &ended, engine->ended, engine->statuses);
+        tested, engine->requests, &left, engine->completed, engine->statuses);
     if (ret != MPI_SUCCESS && ret != MPI_ERR_IN_STATUS)
         return false;
-    if (ended <= 0) /* or MPI_UNDEFINED */
+    if (left <= 0) /* or MPI_UNDEFINED */
         return true;
-    /* What could not be sent is not waited for at the end. */
-    for (int i = 0; ret == MPI_ERR_IN_STATUS && i < ended; i++)
-        engine->begun -= engine->statuses[i].MPI_ERROR != MPI_SUCCESS;
+    /* failed sends do not count: nampi_drain_all would wait for them */
+    for (int i = 0; ret == MPI_ERR_IN_STATUS && i < left; i++)
+        engine->sent -= engine->statuses[i].MPI_ERROR != MPI_SUCCESS;
     struct nampi_send *list[FIRST_ROOM];
     do {
         int kept = 0, listed = 0;
@@ -143,16 +150,17 @@ progress_sends(struct nampi_engine *engine)
             engine->requests[kept++] = engine->requests[i];
         }
         engine->count = kept;
-        ended -= listed;
+        left -= listed;
         for (int i = 0; i < listed; i++)
-            end_send(engine, list[i]);
-    } while (ended > 0);
+            complete_send(engine, list[i]);
+    } while (left > 0);
     return true;
 }
 
-/* Begins to receive the next message; *more_p: there was one. */
+/* Starts to receive the next message. *more_p: whether there was one. Returns
+ * false if MPI fails or without memory. */
 static bool
-probe(struct nampi_engine *engine, bool *more_p)
+start_receive(struct nampi_engine *engine, bool *more_p)
 {
     MPI_Message message;
     MPI_Status status;
@@ -167,8 +175,8 @@ probe(struct nampi_engine *engine, bool *more_p)
     if (!flag)
         return true;
     *more_p = true;
-    /* Of any length: one that is cut off ends the program under MPICH, and
-     * writes where it should not under Open MPI 4.1. */
+    /* The whole message, however long: receiving it into a shorter buffer ends
+     * the program under MPICH, and overruns the buffer under Open MPI 4.1. */
     if (MPI_Get_count(&status, MPI_BYTE, &size) != MPI_SUCCESS || size < 0)
         return false;
     struct nampi_arrival *arrival = malloc(sizeof(*arrival) + (size_t) size);
@@ -176,7 +184,7 @@ probe(struct nampi_engine *engine, bool *more_p)
         return false;
     arrival->rank = status.MPI_SOURCE;
     arrival->size = size;
-    arrival->here = false;
+    arrival->complete = false;
     if (MPI_Imrecv(arrival->bytes, size, MPI_BYTE, &message,
             &arrival->request) != MPI_SUCCESS) {
         free(arrival);
@@ -187,9 +195,9 @@ probe(struct nampi_engine *engine, bool *more_p)
     return true;
 }
 
-/* Whether a message of the same process began earlier, and is still on its way. */
+/* Whether an earlier message of the same process is not delivered yet. */
 static bool
-must_wait(const struct nampi_arrival *arrival)
+has_predecessor(const struct nampi_arrival *arrival)
 {
     for (const struct tp_link *link = arrival->link.prev; link != NULL;
          link = link->prev)
@@ -199,6 +207,8 @@ must_wait(const struct nampi_arrival *arrival)
     return false;
 }
 
+/* Delivers the messages that MPI has completed and that no earlier one
+ * precedes; drops them if the engine is stopped. */
 static void
 deliver(struct nampi_engine *engine)
 {
@@ -208,22 +218,22 @@ deliver(struct nampi_engine *engine)
          link = next) {
         struct nampi_arrival *arrival =
             TP_OBJECT(link, struct nampi_arrival, link);
-        int here = 0;
+        int complete = 0;
         next = link->next;
-        if (!arrival->here) {
-            /* An error: what is here is dropped as malformed. */
-            if (MPI_Test(&arrival->request, &here, MPI_STATUS_IGNORE) !=
+        if (!arrival->complete) {
+            /* on an error a length of 0 makes nampi_dispatch drop it */
+            if (MPI_Test(&arrival->request, &complete, MPI_STATUS_IGNORE) !=
                 MPI_SUCCESS) {
                 arrival->size = 0;
-                here = 1;
+                complete = 1;
             }
-            arrival->here = here != 0;
+            arrival->complete = complete != 0;
         }
-        if (!arrival->here || must_wait(arrival))
+        if (!arrival->complete || has_predecessor(arrival))
             continue;
         tp_list_remove(&engine->arrivals, link);
         engine->arriving--;
-        engine->taken++;
+        engine->received++;
         if (!engine->stopped)
             nampi_dispatch(engine, arrival->rank, arrival->bytes,
                 (uint32_t) arrival->size);
@@ -240,7 +250,7 @@ nampi_engine_step(struct nampi_engine *engine)
         return false;
     engine->broken = !progress_sends(engine);
     for (uint32_t i = 0; i < ARRIVALS && more && !engine->broken; i++)
-        engine->broken = !probe(engine, &more);
+        engine->broken = !start_receive(engine, &more);
     deliver(engine);
     return !engine->broken;
 }
@@ -252,7 +262,7 @@ nampi_engine_progress(struct nampi_engine *engine)
 }
 
 void
-nampi_engine_let_out(na_plugin_class *cls)
+nampi_engine_flush(na_plugin_class *cls)
 {
     uint64_t begun_ns = tp_now();
 
@@ -262,7 +272,7 @@ nampi_engine_let_out(na_plugin_class *cls)
 }
 
 void
-nampi_engine_orphan(
+nampi_engine_detach(
     const na_plugin_class *cls, const struct nampi_channel *channel)
 {
     struct nampi_engine *engine = cls->engine;
@@ -274,7 +284,7 @@ nampi_engine_orphan(
         send->channel = NULL;
         if (channel == NULL) {
             send->cls = NULL;
-            engine->nameless++;
+            engine->orphans++;
         }
     }
 }

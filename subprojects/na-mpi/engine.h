@@ -1,35 +1,42 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sends and receives of MPI on one communicator. All under nampi_lock. */
+/* MPI sends and receives on one communicator. nampi_lock is held in all
+ * functions, except nampi_engine_new and nampi_send_new, which need no lock.
+ * None of them blocks, except nampi_engine_flush. */
 #ifndef NAMPI_ENGINE_H
 #define NAMPI_ENGINE_H
 
 #include "class.h"
 
-/* An engine for a communicator; NULL: no memory. */
+/* Allocates an engine for a communicator. Returns NULL without memory. */
 struct nampi_engine *nampi_engine_new(MPI_Comm comm);
 
-/* A message with room for length bytes, header zeroed; NULL: no memory. */
+/* Allocates a message with length bytes of data and a header of zeros but for
+ * magic and kind. Returns NULL without memory. */
 struct nampi_send *nampi_send_new(enum nampi_kind kind, uint32_t length);
 
-/* Hands a message to MPI, its header filled in; it is freed in any case. channel
- * and cls: NULL, or who has to wait for its end. NOMEM, HOSTUNREACH, AGAIN (too
- * many that are nobody's). */
+/* Sends a message whose header is complete, and takes over its memory, on
+ * errors too. cls and channel: NULL, or what counts it in sending until it
+ * completes; the channel is flushed then. NOMEM; HOSTUNREACH: MPI failed, or
+ * the engine is stopped; AGAIN: too many sends without a class. */
 int32_t nampi_send_start(struct nampi_engine *engine, int rank,
     struct nampi_send *send, na_plugin_class *cls,
     struct nampi_channel *channel);
 
-/* Ends what has ended, and brings what has come to its class, or drops it if the
- * engine is stopped. False: MPI fails. */
+/* Completes sends, and receives messages and delivers them to their classes; a
+ * stopped engine drops them. Returns false if MPI fails or memory runs out, and
+ * from then on. */
 bool nampi_engine_step(struct nampi_engine *engine);
 
-/* The same, but false for an engine that is stopped. */
+/* As nampi_engine_step, but fails if the engine is stopped. */
 bool nampi_engine_progress(struct nampi_engine *engine);
 
-/* The same until MPI has nothing more of a class, for at most a second. */
-void nampi_engine_let_out(na_plugin_class *cls);
+/* Makes progress until all sends of a class are complete, for at most a
+ * second. */
+void nampi_engine_flush(na_plugin_class *cls);
 
-/* Nobody waits for the sends of a channel, or of a class, any more. */
-void nampi_engine_orphan(
+/* Detaches a channel from its sends, before it is freed. With channel NULL
+ * detaches the class from all of its sends, which become orphans. */
+void nampi_engine_detach(
     const na_plugin_class *cls, const struct nampi_channel *channel);
 
 #endif /* NAMPI_ENGINE_H */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plugin's one symbol and its tables; opening and closing a class. */
+/* The exported symbol, settings and report; opening and closing a class. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +14,12 @@ static const char *const protocols[] = {"static", NULL};
 
 static const na_plugin_setting *const settings[] = {
     TP_SETTING(TEXT, 0, 11, "mpi.communicator", "",
-        "an intracommunicator of the program, as the number of MPI_Comm_c2f"),
+        "an intracommunicator of the program, as MPI_Comm_c2f converts it"),
     TP_SETTING(DURATION, TP_SECOND / 10, 86400 * TP_SECOND,
         "mpi.contact_timeout", "5s",
-        "how long a peer may take to answer for the first time"),
+        "how long to wait for the first answer of a peer"),
     TP_SETTING(BYTES, 0, UINT32_MAX, "mpi.queue_size", "1M",
-        "bytes of unexpected messages that a peer may have waiting in a class"),
+        "bytes of unexpected messages that a class queues from each peer"),
     NULL};
 
 static const struct tp_report_line lines[] = {
@@ -44,6 +45,7 @@ static const struct tp_carrier carrier = {.protocol = "static",
     .greeted = nampi_greeted,
     .close = nampi_close};
 
+/* Entry of na_plugin: the job is the only device. */
 static int32_t
 info(const na_plugin_host *host, const char *protocol, void *arg,
     void (*found)(void *arg, const na_plugin_device *device))
@@ -59,7 +61,7 @@ info(const na_plugin_host *host, const char *protocol, void *arg,
 }
 
 static bool
-taken(const struct nampi_engine *engine, uint32_t number)
+is_number_used(const struct nampi_engine *engine, uint32_t number)
 {
     for (struct tp_link *link = engine->classes.head; link != NULL;
          link = link->next)
@@ -68,7 +70,8 @@ taken(const struct nampi_engine *engine, uint32_t number)
     return false;
 }
 
-/* The number of a class, which is its port: that wanted, or the next free. */
+/* Sets the number of a class: the port that was asked for, or else the next
+ * free one. ADDRNOTAVAIL, ADDRINUSE, logged. Under nampi_lock. */
 static int32_t
 choose_number(na_plugin_class *cls, const na_plugin_open_info *info)
 {
@@ -79,48 +82,51 @@ choose_number(na_plugin_class *cls, const na_plugin_open_info *info)
     if ((info->host != NULL && strcmp(info->host, rank) != 0) ||
         info->device != NULL || info->port > (int32_t) NAMPI_CLASSES) {
         TP_LOG(cls->base.host, ERROR,
-            "\"%.100s\": this process has rank %d, and numbers of classes are "
-            "at most %u",
+            "\"%.100s\": the rank has to be %d, that of this process, and the "
+            "class number at most %u",
             info->name, engine->rank, NAMPI_CLASSES);
         return NA_PLUGIN_E_ADDRNOTAVAIL;
     }
     cls->number = info->port > 0 ? (uint32_t) info->port : engine->next;
-    for (uint32_t i = 0;
-         info->port <= 0 && i < NAMPI_CLASSES && taken(engine, cls->number);
+    for (uint32_t i = 0; info->port <= 0 && i < NAMPI_CLASSES &&
+                         is_number_used(engine, cls->number);
          i++)
         cls->number = cls->number % NAMPI_CLASSES + 1;
-    if (taken(engine, cls->number)) {
-        TP_LOG(cls->base.host, ERROR, "another class here has the number %u",
+    if (is_number_used(engine, cls->number)) {
+        TP_LOG(cls->base.host, ERROR, "class number %u is in use",
             (unsigned) cls->number);
         return NA_PLUGIN_E_ADDRINUSE;
     }
     return NA_PLUGIN_OK;
 }
 
+/* Sets the instance, a random number that is not 0. IO_ERROR, logged. */
 static int32_t
-draw_life(na_plugin_class *cls)
+draw_instance(na_plugin_class *cls)
 {
     uint64_t number;
 
-    while (cls->life == 0) {
+    while (cls->instance == 0) {
         if (!tp_random_draw(&cls->base.random, &number)) {
-            TP_LOG(cls->base.host, ERROR, "no random number for a class");
+            TP_LOG(cls->base.host, ERROR, "cannot get a random number: %s",
+                strerror(errno));
             return NA_PLUGIN_E_IO_ERROR;
         }
-        cls->life = (uint32_t) number;
+        cls->instance = (uint32_t) number;
     }
     return NA_PLUGIN_OK;
 }
 
-/* Makes a class on an engine. Under nampi_lock. */
+/* Adds a class to its engine, with number, instance and address. ADDRNOTAVAIL,
+ * ADDRINUSE, IO_ERROR, NOMEM. Under nampi_lock. */
 static int32_t
-enter(na_plugin_class *cls, const na_plugin_open_info *info)
+add_class(na_plugin_class *cls, const na_plugin_open_info *info)
 {
     struct nampi_engine *engine = cls->engine;
 
     int32_t ret = choose_number(cls, info);
     if (ret == NA_PLUGIN_OK)
-        ret = draw_life(cls);
+        ret = draw_instance(cls);
     if (ret != NA_PLUGIN_OK)
         return ret;
     if (tp_table_init(&cls->by_name) == NA_PLUGIN_OK)
@@ -133,8 +139,9 @@ enter(na_plugin_class *cls, const na_plugin_open_info *info)
     return NA_PLUGIN_OK;
 }
 
+/* Sets cls->library, for the report, to the first words of MPI's version. */
 static void
-name_library(na_plugin_class *cls)
+set_library(na_plugin_class *cls)
 {
     char name[MPI_MAX_LIBRARY_VERSION_STRING];
     int length = 0;
@@ -145,7 +152,7 @@ name_library(na_plugin_class *cls)
         (int) strcspn(name, ",\n"), name);
 }
 
-/* Under nampi_lock. */
+/* Also frees a class whose initialization failed. Under nampi_lock. */
 static void
 free_class(na_plugin_class *cls)
 {
@@ -156,8 +163,10 @@ free_class(na_plugin_class *cls)
     free(cls);
 }
 
+/* Reads the settings and adds the class to the engine of its communicator. On
+ * an error the caller frees the class. Takes nampi_lock. */
 static int32_t
-begin(na_plugin_class *cls, const na_plugin_open_info *info)
+init_class(na_plugin_class *cls, const na_plugin_open_info *info)
 {
     const na_plugin_host *host = cls->base.host;
 
@@ -168,13 +177,14 @@ begin(na_plugin_class *cls, const na_plugin_open_info *info)
     int32_t ret = nampi_runtime_open(host, info, &cls->engine);
     if (ret != NA_PLUGIN_OK)
         return ret;
-    name_library(cls);
+    set_library(cls);
     tp_lock_take(&nampi_lock);
-    ret = enter(cls, info);
+    ret = add_class(cls, info);
     tp_lock_drop(&nampi_lock);
     return ret;
 }
 
+/* Entry of na_plugin; the first call may block, see nampi_runtime_open. */
 static int32_t
 open_class(const na_plugin_host *host, const na_plugin_open_info *info,
     na_plugin_opened *opened)
@@ -185,7 +195,7 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *info,
         return NA_PLUGIN_E_NOMEM;
     int32_t ret = tp_transport_init(&cls->base, &carrier, host, info, opened);
     if (ret == NA_PLUGIN_OK)
-        ret = begin(cls, info);
+        ret = init_class(cls, info);
     if (ret == NA_PLUGIN_OK) {
         tp_transport_opened(&cls->base, opened);
         return NA_PLUGIN_OK;
@@ -196,6 +206,8 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *info,
     return ret;
 }
 
+/* Entry of na_plugin. Blocks for at most a second, until MPI has sent what the
+ * class submitted, NAMPI_BYE included. */
 static void
 close_class(na_plugin_class *cls)
 {
@@ -207,12 +219,12 @@ close_class(na_plugin_class *cls)
         tp_channel_end(
             TP_OBJECT(cls->base.channels.head, struct tp_channel, link),
             NA_PLUGIN_E_CANCELED);
-    nampi_engine_let_out(cls);
+    nampi_engine_flush(cls);
     tp_list_remove(&engine->classes, &cls->link);
-    /* What is still on its way to it must not reach another. */
-    if (cls->known)
+    /* do not reuse the number at once: messages to it may be in flight */
+    if (cls->contacted)
         engine->next = cls->number % NAMPI_CLASSES + 1;
-    nampi_engine_orphan(cls, NULL);
+    nampi_engine_detach(cls, NULL);
     free_class(cls);
     tp_lock_drop(&nampi_lock);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI begins once in a process and never again. What was begun here ends when the
- * process exits, not with the last class, since another may be opened. */
+/* MPI can be initialized once in a process. If the plugin has done so, it
+ * finalizes MPI when the process exits and not with the last class, since the
+ * program may open another one. */
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
@@ -12,25 +13,31 @@
 #include "engine.h"
 #include "runtime.h"
 
-#define DESCRIPTORS 1024 /* MPI's are among them */
+#define DESCRIPTORS 1024 /* MPI's are expected below */
 
 struct tp_lock nampi_lock;
 
+/* Serializes nampi_runtime_open, which alone sets the variables below. Taken
+ * before nampi_lock. */
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 static struct tp_list engines; /* under nampi_lock */
-static pid_t begun_by;         /* 0: not begun here */
-/* Of MPI_COMM_WORLD if MPI was begun here, else of a duplicate of it. */
-static struct nampi_engine *own;
+/* The process in which the plugin initialized MPI; 0: it has not. */
+static pid_t init_pid;
+/* For classes without mpi.communicator: on MPI_COMM_WORLD if the plugin
+ * initialized MPI, else on a duplicate of it. */
+static struct nampi_engine *default_engine;
 
-/* When the process exits. Not in a child, which has no MPI; nor in a process that
- * fails: the others may never come to an end, and mpirun then ends the job. If
- * MPI_Finalize fails, for which the others would wait, MPI ends the job. */
+/* Called at exit: finalizes MPI if the plugin initialized it. Not in a forked
+ * child, which is not part of the job. Not if the process fails: MPI_Finalize
+ * could wait forever, and without it mpirun ends the job. Errors are made fatal
+ * before: if MPI_Finalize failed and this process just exited, the others would
+ * wait for it. */
 static void
 finalize(int status, void *arg)
 {
     int finalized = 0;
 
-    if (begun_by != getpid() || status != 0)
+    if (init_pid != getpid() || status != 0)
         return;
     if (MPI_Finalized(&finalized) != MPI_SUCCESS || finalized)
         return;
@@ -39,33 +46,36 @@ finalize(int status, void *arg)
     MPI_Finalize();
 }
 
+/* Called by MPI_Finalize: drains the default engine, and frees its communicator
+ * if that is a duplicate. */
 static int
-end_own(MPI_Comm self, int key, void *value, void *extra)
+drain_default(MPI_Comm self, int key, void *value, void *extra)
 {
-    nampi_drain_all(own);
-    return begun_by != 0 ? MPI_SUCCESS : MPI_Comm_free(&own->comm);
+    nampi_drain_all(default_engine);
+    return init_pid != 0 ? MPI_SUCCESS : MPI_Comm_free(&default_engine->comm);
 }
 
-/* Keeps the engine of the communicator that classes use if they name none.
- * MPI_Finalize deletes what is attached to MPI_COMM_SELF before it does anything
- * else, which is when that communicator is drained. */
+/* Makes an engine the default one. It is drained by the delete callback of an
+ * attribute of MPI_COMM_SELF, which MPI_Finalize calls before anything else.
+ * Takes nampi_lock. */
 static void
-keep_own(struct nampi_engine *engine)
+set_default_engine(struct nampi_engine *engine)
 {
     int key;
 
     tp_lock_take(&nampi_lock);
     tp_list_append(&engines, &engine->link);
     tp_lock_drop(&nampi_lock);
-    own = engine;
-    if (MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_own, &key, NULL) ==
-        MPI_SUCCESS) {
+    default_engine = engine;
+    if (MPI_Comm_create_keyval(
+            MPI_COMM_NULL_COPY_FN, drain_default, &key, NULL) == MPI_SUCCESS) {
         MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
         MPI_Comm_free_keyval(&key);
     }
 }
 
-/* Calls an act for the number of each open descriptor. */
+/* Calls act for each descriptor that is open, above stderr and below
+ * DESCRIPTORS, with its element of open. */
 static void
 each_descriptor(void (*act)(int fd, bool *open), bool open[DESCRIPTORS])
 {
@@ -82,12 +92,12 @@ each_descriptor(void (*act)(int fd, bool *open), bool open[DESCRIPTORS])
 }
 
 static void
-note(int fd, bool *open)
+mark_open(int fd, bool *open)
 {
     *open = true;
 }
 
-/* One that was not there before. */
+/* Sets close-on-exec for a descriptor that is not marked open. */
 static void
 close_on_exec(int fd, bool *open)
 {
@@ -95,8 +105,11 @@ close_on_exec(int fd, bool *open)
         tp_close_on_exec(fd);
 }
 
+/* Initializes MPI and sets the default engine. Blocks until all processes of
+ * the job do so. Programs that this process executes do not inherit MPI's
+ * descriptors. NODEV, logged; NOMEM. */
 static int32_t
-begin(const na_plugin_host *host)
+init_mpi(const na_plugin_host *host)
 {
     int provided = MPI_THREAD_SINGLE;
     bool open[DESCRIPTORS] = {false};
@@ -104,23 +117,24 @@ begin(const na_plugin_host *host)
 
     if (engine == NULL)
         return NA_PLUGIN_E_NOMEM;
-    each_descriptor(note, open);
+    each_descriptor(mark_open, open);
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided) !=
         MPI_SUCCESS) {
-        TP_LOG(host, ERROR, "MPI_Init_thread fails");
+        TP_LOG(host, ERROR, "MPI_Init_thread failed");
         free(engine);
         return NA_PLUGIN_E_NODEV;
     }
-    begun_by = getpid();
+    init_pid = getpid();
     each_descriptor(close_on_exec, open);
     on_exit(finalize, NULL);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
-    keep_own(engine);
+    set_default_engine(engine);
     return NA_PLUGIN_OK;
 }
 
-/* Whether the threads of a class may call MPI as it was begun. */
+/* Checks that the program initialized MPI with a thread level that the class's
+ * threads need. OPNOTSUPPORTED, logged. */
 static int32_t
 check_threads(const na_plugin_host *host, const na_plugin_open_info *info)
 {
@@ -131,28 +145,32 @@ check_threads(const na_plugin_host *host, const na_plugin_open_info *info)
     if (level >= MPI_THREAD_SERIALIZED || single)
         return NA_PLUGIN_OK;
     TP_LOG(host, ERROR,
-        "MPI was initialized without MPI_THREAD_SERIALIZED, and the class is "
-        "not for a single thread");
+        "MPI was initialized without MPI_THREAD_SERIALIZED, which a class for "
+        "several threads needs");
     return NA_PLUGIN_E_OPNOTSUPPORTED;
 }
 
+/* Initializes MPI if the program has not. ADDRNOTAVAIL: it is finalized
+ * already; NODEV, OPNOTSUPPORTED, logged; NOMEM. */
 static int32_t
-ensure_begun(const na_plugin_host *host, const na_plugin_open_info *info)
+ensure_mpi(const na_plugin_host *host, const na_plugin_open_info *info)
 {
-    int begun = 0, ended = 0;
+    int initialized = 0, finalized = 0;
 
-    MPI_Initialized(&begun);
-    MPI_Finalized(&ended);
-    if (ended) {
-        TP_LOG(host, ERROR, "MPI has been finalized, and cannot begin again");
+    MPI_Initialized(&initialized);
+    MPI_Finalized(&finalized);
+    if (finalized) {
+        TP_LOG(
+            host, ERROR, "MPI is finalized, and cannot be initialized again");
         return NA_PLUGIN_E_ADDRNOTAVAIL;
     }
-    if (!begun)
-        return begin(host);
-    return begun_by != 0 ? NA_PLUGIN_OK : check_threads(host, info);
+    if (!initialized)
+        return init_mpi(host);
+    return init_pid != 0 ? NA_PLUGIN_OK : check_threads(host, info);
 }
 
-/* The handle that a program has given as a number (MPI_Comm_c2f). */
+/* Converts the number of a communicator (MPI_Comm_c2f) back to its handle.
+ * Returns false if it is not a number, or that of MPI_COMM_NULL. */
 static bool
 parse_handle(const char *text, MPI_Comm *comm_p)
 {
@@ -167,8 +185,9 @@ parse_handle(const char *text, MPI_Comm *comm_p)
     return *comm_p != MPI_COMM_NULL;
 }
 
-/* Whether it is a communicator of one group. MPI reports what it does not know to
- * the handler of MPI_COMM_WORLD, which may end the program: not meanwhile. */
+/* Whether a handle is that of an intracommunicator. For an invalid handle MPI
+ * calls the error handler of MPI_COMM_WORLD, which may end the program, so that
+ * handler is replaced meanwhile. */
 static bool
 is_intracommunicator(MPI_Comm comm)
 {
@@ -183,12 +202,14 @@ is_intracommunicator(MPI_Comm comm)
     return ret == MPI_SUCCESS && !inter;
 }
 
+/* Returns the communicator in mpi.communicator, whose errors MPI then returns.
+ * INVALID_ARG, logged. */
 static int32_t
-given(const na_plugin_host *host, const char *text, MPI_Comm *comm_p)
+get_program_comm(const na_plugin_host *host, const char *text, MPI_Comm *comm_p)
 {
     if (!parse_handle(text, comm_p) || !is_intracommunicator(*comm_p)) {
         TP_LOG(host, ERROR,
-            "mpi.communicator \"%.40s\" is no intracommunicator of this "
+            "mpi.communicator \"%.40s\" is not an intracommunicator of this "
             "process",
             text);
         return NA_PLUGIN_E_INVALID_ARG;
@@ -197,70 +218,76 @@ given(const na_plugin_host *host, const char *text, MPI_Comm *comm_p)
     return NA_PLUGIN_OK;
 }
 
-/* The program's messages in MPI_COMM_WORLD are not ours. */
+/* Sets the default engine to one on a duplicate of MPI_COMM_WORLD, so that it
+ * gets no messages of the program. Collective. NODEV, logged; NOMEM. */
 static int32_t
-duplicate(const na_plugin_host *host)
+duplicate_world(const na_plugin_host *host)
 {
     struct nampi_engine *engine = nampi_engine_new(MPI_COMM_NULL);
 
     if (engine == NULL)
         return NA_PLUGIN_E_NOMEM;
     if (MPI_Comm_dup(MPI_COMM_WORLD, &engine->comm) != MPI_SUCCESS) {
-        TP_LOG(host, ERROR, "MPI_Comm_dup of MPI_COMM_WORLD fails");
+        TP_LOG(host, ERROR, "MPI_Comm_dup of MPI_COMM_WORLD failed");
         free(engine);
         return NA_PLUGIN_E_NODEV;
     }
     MPI_Comm_set_errhandler(engine->comm, MPI_ERRORS_RETURN);
-    keep_own(engine);
+    set_default_engine(engine);
     return NA_PLUGIN_OK;
 }
 
+/* Returns the communicator for a class: the one in mpi.communicator, or the
+ * default engine's. INVALID_ARG, NODEV, logged; NOMEM. */
 static int32_t
-communicator(const na_plugin_host *host, MPI_Comm *comm_p)
+get_comm(const na_plugin_host *host, MPI_Comm *comm_p)
 {
     const char *text = host->text(host, "mpi.communicator");
     int32_t ret = NA_PLUGIN_OK;
 
     if (text[0] != '\0')
-        return given(host, text, comm_p);
-    if (own == NULL)
-        ret = duplicate(host);
+        return get_program_comm(host, text, comm_p);
+    if (default_engine == NULL)
+        ret = duplicate_world(host);
     if (ret == NA_PLUGIN_OK)
-        *comm_p = own->comm;
+        *comm_p = default_engine->comm;
     return ret;
 }
 
+/* Called when the program frees its communicator, or by MPI_Finalize. */
 static int
-end_given(MPI_Comm comm, int key, void *engine, void *extra)
+drain_program_comm(MPI_Comm comm, int key, void *engine, void *extra)
 {
     nampi_drain_arrived(engine);
     return MPI_SUCCESS;
 }
 
-/* Drains a communicator of the program when that frees it, or ends MPI where it
- * is MPI_COMM_WORLD. */
+/* Makes MPI drain a communicator of the program when it is freed, and
+ * MPI_COMM_WORLD, which is never freed, in MPI_Finalize. If MPI fails it is not
+ * drained. */
 static void
-watch_given(struct nampi_engine *engine)
+drain_when_freed(struct nampi_engine *engine)
 {
     static int key = MPI_KEYVAL_INVALID;
     MPI_Comm at = engine->comm == MPI_COMM_WORLD ? MPI_COMM_SELF : engine->comm;
     void *value;
-    int there = 0;
+    int found = 0;
 
-    if (engine == own)
+    if (engine == default_engine)
         return;
     if (key == MPI_KEYVAL_INVALID &&
-        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_given, &key, NULL) !=
-            MPI_SUCCESS)
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, drain_program_comm, &key,
+            NULL) != MPI_SUCCESS)
         return;
-    if (MPI_Comm_get_attr(at, key, &value, &there) == MPI_SUCCESS && !there)
+    if (MPI_Comm_get_attr(at, key, &value, &found) == MPI_SUCCESS && !found)
         MPI_Comm_set_attr(at, key, engine);
 }
 
-/* The engine of a communicator. It stays: MPI may still have messages of it when
- * the last class is closed, and another class may follow. NOMEM. */
+/* Returns the engine of a communicator, created if there is none, and counts
+ * one more user. Engines are never freed: sends may be incomplete when the last
+ * class is closed, and another class may be opened. NOMEM. Under nampi_lock. */
 static int32_t
-engine_of(MPI_Comm comm, struct nampi_engine **engine_p)
+get_engine(MPI_Comm comm, struct nampi_engine **engine_p)
 {
     struct nampi_engine *engine;
 
@@ -275,7 +302,7 @@ engine_of(MPI_Comm comm, struct nampi_engine **engine_p)
     tp_list_append(&engines, &engine->link);
 use:
     if (engine->users++ == 0) {
-        /* A later communicator may have the handle of one that was freed. */
+        /* it may be a new communicator that has the handle of a freed one */
         MPI_Comm_rank(comm, &engine->rank);
         MPI_Comm_size(comm, &engine->size);
     }
@@ -290,16 +317,16 @@ nampi_runtime_open(const na_plugin_host *host, const na_plugin_open_info *info,
     MPI_Comm comm;
 
     pthread_mutex_lock(&opening);
-    int32_t ret = ensure_begun(host, info);
+    int32_t ret = ensure_mpi(host, info);
     if (ret == NA_PLUGIN_OK)
-        ret = communicator(host, &comm);
+        ret = get_comm(host, &comm);
     if (ret == NA_PLUGIN_OK) {
         tp_lock_take(&nampi_lock);
-        ret = engine_of(comm, engine_p);
+        ret = get_engine(comm, engine_p);
         tp_lock_drop(&nampi_lock);
     }
     if (ret == NA_PLUGIN_OK)
-        watch_given(*engine_p);
+        drain_when_freed(*engine_p);
     pthread_mutex_unlock(&opening);
     return ret;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A program that has MPI itself, and hands a communicator of its own to the
- * plugin: rank 0 serves by two classes, the others call both, with bulk data in
- * both directions. The last rank first sends what no class would. MPI works
- * before, beside and after all that, and it is the program that ends it.
+ * A program that initializes MPI itself and passes a communicator of its own to
+ * the plugin. Rank 0 is a server with two classes. The other ranks call both,
+ * with bulk data in both directions. The last rank first sends malformed
+ * messages to rank 0. The program uses MPI before, while and after classes are
+ * open, and finalizes it.
  *
- * With the argument "none" it hands over no communicator, and forges nothing.
+ * With the argument "none" it passes no communicator and sends no malformed
+ * messages.
  */
 #include <mercury.h>
 #include <mercury_bulk.h>
@@ -21,33 +23,36 @@
 #include "na_mpi.h"
 #include "wire.h"
 
-#define CLASSES 2
-#define SIZE (300U * 1000U) /* bytes of a call, in three segments */
-#define CALLS 5
-#define FORGED 400
+#define CLASSES 2           /* of rank 0 */
+#define SIZE (300U * 1000U) /* bulk bytes of a call, in three segments */
+#define CALLS 5             /* of each rank to each class */
+#define FORGED 400          /* malformed messages, and a huge one */
 
-MERCURY_GEN_PROC(turn_in_t, ((hg_bulk_t) (data))((uint64_t) (size)))
-MERCURY_GEN_PROC(turn_out_t, ((int32_t) (ret)))
+MERCURY_GEN_PROC(invert_in_t, ((hg_bulk_t) (data))((uint64_t) (size)))
+MERCURY_GEN_PROC(invert_out_t, ((int32_t) (ret)))
 
-struct side {
+/* A class with a context, and the ids of its RPCs. */
+struct rpc_class {
     na_class_t *na_class;
     hg_class_t *hg_class;
     hg_context_t *context;
-    hg_id_t turn; /* turns the bits of the caller's memory */
-    hg_id_t end;
+    hg_id_t invert_id; /* inverts all bits of the origin's memory */
+    hg_id_t end_id;    /* the origin makes no further calls to this class */
 };
 
-/* A call at its target. */
-struct turn {
+/* An invert call on the target. */
+struct invert_call {
     hg_handle_t handle;
-    turn_in_t in;
-    hg_bulk_t own;
+    invert_in_t in;
+    hg_bulk_t bulk; /* of bytes */
     unsigned char *bytes;
     hg_size_t size;
 };
 
-static int rank, size, ended;
+static int rank, size;
+static int ended; /* end calls that rank 0 has received */
 
+/* Aborts the job unless good. */
 static void
 require(bool good, const char *what)
 {
@@ -57,61 +62,64 @@ require(bool good, const char *what)
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
+/* Responds to a call and frees it. */
 static void
-answer(struct turn *turn, hg_return_t ret)
+respond(struct invert_call *call, hg_return_t ret)
 {
-    turn_out_t out = {.ret = (int32_t) ret};
+    invert_out_t out = {.ret = (int32_t) ret};
 
     require(
-        HG_Respond(turn->handle, NULL, NULL, &out) == HG_SUCCESS, "HG_Respond");
-    HG_Bulk_free(turn->own);
-    HG_Free_input(turn->handle, &turn->in);
-    HG_Destroy(turn->handle);
-    free(turn->bytes);
-    free(turn);
+        HG_Respond(call->handle, NULL, NULL, &out) == HG_SUCCESS, "HG_Respond");
+    HG_Bulk_free(call->bulk);
+    HG_Free_input(call->handle, &call->in);
+    HG_Destroy(call->handle);
+    free(call->bytes);
+    free(call);
 }
 
 static hg_return_t
 on_pushed(const struct hg_cb_info *info)
 {
-    answer(info->arg, info->ret);
+    respond(info->arg, info->ret);
     return HG_SUCCESS;
 }
 
 static hg_return_t
 on_pulled(const struct hg_cb_info *info)
 {
-    struct turn *turn = info->arg;
-    const struct hg_info *call = HG_Get_info(turn->handle);
+    struct invert_call *call = info->arg;
+    const struct hg_info *origin = HG_Get_info(call->handle);
 
     require(info->ret == HG_SUCCESS, "pull");
-    for (hg_size_t i = 0; i < turn->size; i++)
-        turn->bytes[i] = (unsigned char) ~turn->bytes[i];
-    return HG_Bulk_transfer(call->context, on_pushed, turn, HG_BULK_PUSH,
-        call->addr, turn->in.data, 0, turn->own, 0, turn->size,
+    for (hg_size_t i = 0; i < call->size; i++)
+        call->bytes[i] = (unsigned char) ~call->bytes[i];
+    return HG_Bulk_transfer(origin->context, on_pushed, call, HG_BULK_PUSH,
+        origin->addr, call->in.data, 0, call->bulk, 0, call->size,
         HG_OP_ID_IGNORE);
 }
 
+/* Handler of invert: pulls the origin's memory, inverts it, and pushes it
+ * back. */
 static hg_return_t
-on_turn(hg_handle_t handle)
+on_invert(hg_handle_t handle)
 {
-    const struct hg_info *call = HG_Get_info(handle);
-    struct turn *turn = calloc(1, sizeof(*turn));
+    const struct hg_info *origin = HG_Get_info(handle);
+    struct invert_call *call = calloc(1, sizeof(*call));
     void *memory;
 
-    require(turn != NULL, "memory");
-    turn->handle = handle;
-    require(HG_Get_input(handle, &turn->in) == HG_SUCCESS, "HG_Get_input");
-    turn->size = turn->in.size;
-    require(turn->size == SIZE && HG_Bulk_get_size(turn->in.data) == SIZE,
+    require(call != NULL, "memory");
+    call->handle = handle;
+    require(HG_Get_input(handle, &call->in) == HG_SUCCESS, "HG_Get_input");
+    call->size = call->in.size;
+    require(call->size == SIZE && HG_Bulk_get_size(call->in.data) == SIZE,
         "size of a call");
-    memory = turn->bytes = malloc(turn->size);
+    memory = call->bytes = malloc(call->size);
     require(memory != NULL &&
-                HG_Bulk_create(call->hg_class, 1, &memory, &turn->size,
-                    HG_BULK_READWRITE, &turn->own) == HG_SUCCESS,
+                HG_Bulk_create(origin->hg_class, 1, &memory, &call->size,
+                    HG_BULK_READWRITE, &call->bulk) == HG_SUCCESS,
         "HG_Bulk_create");
-    return HG_Bulk_transfer(call->context, on_pulled, turn, HG_BULK_PULL,
-        call->addr, turn->in.data, 0, turn->own, 0, turn->size,
+    return HG_Bulk_transfer(origin->context, on_pulled, call, HG_BULK_PULL,
+        origin->addr, call->in.data, 0, call->bulk, 0, call->size,
         HG_OP_ID_IGNORE);
 }
 
@@ -123,8 +131,9 @@ on_end(hg_handle_t handle)
     return HG_Destroy(handle);
 }
 
+/* Opens a class. comm: MPI_COMM_NULL for the plugin's own communicator. */
 static void
-open_side(struct side *side, MPI_Comm comm)
+open_class(struct rpc_class *class, MPI_Comm comm)
 {
     char communicator[NA_MPI_SETTING_SIZE];
     const char *settings[] = {NULL, NULL};
@@ -135,22 +144,24 @@ open_side(struct side *side, MPI_Comm comm)
         settings[0] = communicator;
     require(talaria_na_initialize("mpi+static", true,
                 HG_VERSION(HG_VERSION_MAJOR, HG_VERSION_MINOR), NULL, settings,
-                &side->na_class) == NA_SUCCESS,
+                &class->na_class) == NA_SUCCESS,
         "talaria_na_initialize");
-    info.na_class = side->na_class;
-    side->hg_class = HG_Init_opt2("mpi+static", true,
+    info.na_class = class->na_class;
+    class->hg_class = HG_Init_opt2("mpi+static", true,
         HG_VERSION(HG_VERSION_MAJOR, HG_VERSION_MINOR), &info);
-    require(side->hg_class != NULL, "HG_Init_opt2");
-    side->context = HG_Context_create(side->hg_class);
-    require(side->context != NULL, "HG_Context_create");
-    side->turn = MERCURY_REGISTER(
-        side->hg_class, "turn", turn_in_t, turn_out_t, on_turn);
-    side->end = MERCURY_REGISTER(side->hg_class, "end", void, void, on_end);
+    require(class->hg_class != NULL, "HG_Init_opt2");
+    class->context = HG_Context_create(class->hg_class);
+    require(class->context != NULL, "HG_Context_create");
+    class->invert_id = MERCURY_REGISTER(
+        class->hg_class, "invert", invert_in_t, invert_out_t, on_invert);
+    class->end_id =
+        MERCURY_REGISTER(class->hg_class, "end", void, void, on_end);
 }
 
-/* What is no communicator is refused, and the program goes on. */
+/* An invalid mpi.communicator fails with INVALID_ARG and does not end the
+ * program. */
 static void
-open_wrong(const char *setting)
+require_invalid(const char *setting)
 {
     const char *settings[] = {setting, NULL};
     na_class_t *na_class;
@@ -161,87 +172,90 @@ open_wrong(const char *setting)
         setting);
 }
 
-/* Rank 0 closes its classes last, and does not poll meanwhile: its farewells are
- * for classes that are no longer there. */
+/* Closes the classes, those of rank 0 last and without polling in between: its
+ * NAMPI_BYE messages are for classes that are already closed. */
 static void
-close_sides(struct side *sides, int count)
+close_classes(struct rpc_class *classes, int count)
 {
     for (int i = 0; i < count; i++)
-        require(HG_Context_destroy(sides[i].context) == HG_SUCCESS &&
-                    HG_Finalize(sides[i].hg_class) == HG_SUCCESS,
+        require(HG_Context_destroy(classes[i].context) == HG_SUCCESS &&
+                    HG_Finalize(classes[i].hg_class) == HG_SUCCESS,
             "HG_Finalize");
-    for (int turn = 0; turn < 2; turn++) {
+    for (int step = 0; step < 2; step++) {
         MPI_Barrier(MPI_COMM_WORLD);
-        for (int i = 0; i < count && turn == (rank == 0); i++)
+        for (int i = 0; i < count && step == (rank == 0); i++)
             require(
-                NA_Finalize(sides[i].na_class) == NA_SUCCESS, "NA_Finalize");
+                NA_Finalize(classes[i].na_class) == NA_SUCCESS, "NA_Finalize");
     }
 }
 
 static void
-progress(struct side *side, unsigned int timeout_ms)
+make_progress(struct rpc_class *class, unsigned int timeout_ms)
 {
     unsigned int count = 1;
 
-    HG_Progress(side->context, timeout_ms);
-    while (HG_Trigger(side->context, 0, 1, &count) == HG_SUCCESS && count > 0)
+    HG_Progress(class->context, timeout_ms);
+    while (HG_Trigger(class->context, 0, 1, &count) == HG_SUCCESS && count > 0)
         ;
 }
 
+/* Rank 0: serves until each other rank has called end in each class. */
 static void
-serve(struct side *sides)
+serve(struct rpc_class *classes)
 {
     while (ended < CLASSES * (size - 1))
         for (int i = 0; i < CLASSES; i++)
-            progress(&sides[i], 0);
-    /* The last answers are still to leave. */
+            make_progress(&classes[i], 0);
+    /* the last responses are not sent yet */
     for (int i = 0; i < CLASSES; i++)
-        progress(&sides[i], 10);
+        make_progress(&classes[i], 10);
 }
 
 static hg_return_t
-on_answer(const struct hg_cb_info *info)
+on_response(const struct hg_cb_info *info)
 {
     require(info->ret == HG_SUCCESS, "a call");
     *(bool *) info->arg = true;
     return HG_SUCCESS;
 }
 
+/* Calls an RPC and waits for the response. Returns the handle, which the caller
+ * destroys. */
 static hg_handle_t
-forward(struct side *side, const char *address, hg_id_t id, void *in)
+forward(struct rpc_class *class, const char *address, hg_id_t id, void *in)
 {
     hg_addr_t addr;
     hg_handle_t handle;
     bool done = false;
 
-    require(HG_Addr_lookup2(side->hg_class, address, &addr) == HG_SUCCESS &&
-                HG_Create(side->context, addr, id, &handle) == HG_SUCCESS &&
-                HG_Forward(handle, on_answer, &done, in) == HG_SUCCESS,
+    require(HG_Addr_lookup2(class->hg_class, address, &addr) == HG_SUCCESS &&
+                HG_Create(class->context, addr, id, &handle) == HG_SUCCESS &&
+                HG_Forward(handle, on_response, &done, in) == HG_SUCCESS,
         "HG_Forward");
     while (!done)
-        progress(side, 100);
-    HG_Addr_free(side->hg_class, addr);
+        make_progress(class, 100);
+    HG_Addr_free(class->hg_class, addr);
     return handle;
 }
 
-/* One call that turns all bytes of three segments. */
+/* Calls invert with three segments of one buffer and checks all bytes. */
 static void
-call_turn(struct side *side, const char *address, unsigned char seed)
+call_invert(struct rpc_class *class, const char *address, unsigned char seed)
 {
     static unsigned char bytes[SIZE];
     void *segments[] = {bytes, bytes + 1000, bytes + 70000};
     const hg_size_t lengths[] = {1000, 69000, SIZE - 70000};
-    turn_in_t in = {.size = SIZE};
-    turn_out_t out;
+    invert_in_t in = {.size = SIZE};
+    invert_out_t out;
 
     for (uint32_t i = 0; i < SIZE; i++)
         bytes[i] = (unsigned char) (i * 7 + seed);
-    require(HG_Bulk_create(side->hg_class, 3, segments, lengths,
+    require(HG_Bulk_create(class->hg_class, 3, segments, lengths,
                 HG_BULK_READWRITE, &in.data) == HG_SUCCESS,
         "HG_Bulk_create");
-    hg_handle_t handle = forward(side, address, side->turn, &in);
+    hg_handle_t handle = forward(class, address, class->invert_id, &in);
     require(HG_Get_output(handle, &out) == HG_SUCCESS && out.ret == 0,
-        "the answer of a call");
+        "the response of a call");
     HG_Free_output(handle, &out);
     HG_Destroy(handle);
     HG_Bulk_free(in.data);
@@ -249,24 +263,27 @@ call_turn(struct side *side, const char *address, unsigned char seed)
         require(bytes[i] == (unsigned char) ~(i * 7 + seed), "bulk data");
 }
 
+/* All ranks but 0: calls invert and then end in each class of rank 0. */
 static void
-call(struct side *side)
+call_all(struct rpc_class *class)
 {
     for (int i = 0; i < CLASSES; i++) {
         char address[32];
         snprintf(address, sizeof(address), "mpi+static://0:%d", i + 1);
         for (int j = 0; j < CALLS; j++)
-            call_turn(side, address, (unsigned char) (rank + j));
-        HG_Destroy(forward(side, address, side->end, NULL));
+            call_invert(class, address, (unsigned char) (rank + j));
+        HG_Destroy(forward(class, address, class->end_id, NULL));
     }
 }
 
-/* Messages of which nothing is right, or all but one thing. */
+/* Malformed messages: three of four have a plausible header, the others are
+ * random bytes. */
 static unsigned char forged[FORGED][sizeof(struct nampi_wire) + 100];
 static unsigned char huge[4U << 20];
 
+/* Starts to send them to rank 0. */
 static void
-forge(MPI_Comm comm, MPI_Request requests[FORGED + 1])
+send_forged(MPI_Comm comm, MPI_Request requests[FORGED + 1])
 {
     for (int i = 0; i < FORGED; i++) {
         struct nampi_wire head;
@@ -280,7 +297,7 @@ forge(MPI_Comm comm, MPI_Request requests[FORGED + 1])
             head.kind = (uint32_t) (i % (NAMPI_KINDS + 2));
             head.from_class %= 10;
             head.to_class = (uint32_t) (1 + i % 3);
-            head.to_life = i % 2 == 0 ? head.to_life : 0;
+            head.to_instance = i % 2 == 0 ? head.to_instance : 0;
         }
         memcpy(forged[i], &head, sizeof(head));
         MPI_Isend(
@@ -290,14 +307,15 @@ forge(MPI_Comm comm, MPI_Request requests[FORGED + 1])
         huge, sizeof(huge), MPI_BYTE, 0, NAMPI_TAG, comm, &requests[FORGED]);
 }
 
+/* Returns how many malformed messages a class has counted. */
 static uint64_t
-malformed(const struct side *side)
+count_malformed(const struct rpc_class *class)
 {
     struct talaria_report *report;
     uint64_t count = 0;
 
     require(
-        talaria_class_report(side->na_class, &report) == NA_SUCCESS, "report");
+        talaria_class_report(class->na_class, &report) == NA_SUCCESS, "report");
     for (size_t i = 0; i < report->count; i++)
         if (strcmp(report->entries[i]->name, "messages_malformed") == 0)
             count = report->entries[i]->value;
@@ -308,9 +326,9 @@ malformed(const struct side *side)
 int
 main(int argc, char **argv)
 {
-    static struct side sides[CLASSES];
+    static struct rpc_class classes[CLASSES];
     static MPI_Request requests[FORGED + 1];
-    int provided, sum = 0, over = 1;
+    int provided, sum = 0, finalized = 1;
     MPI_Comm comm = MPI_COMM_NULL;
 
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
@@ -319,25 +337,26 @@ main(int argc, char **argv)
     if (argc == 1)
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     HG_Set_log_level("none");
-    open_wrong("mpi.communicator=world");
-    open_wrong("mpi.communicator=77777");
+    require_invalid("mpi.communicator=world");
+    require_invalid("mpi.communicator=77777");
     HG_Set_log_level("error");
     bool forges = argc == 1 && size > 1 && rank == size - 1;
     if (forges)
-        forge(comm, requests);
+        send_forged(comm, requests);
     for (int i = 0; i < (rank == 0 ? CLASSES : 1); i++)
-        open_side(&sides[i], comm);
+        open_class(&classes[i], comm);
     if (rank == 0)
-        serve(sides);
+        serve(classes);
     else
-        call(&sides[0]);
+        call_all(&classes[0]);
     for (int i = 0; forges && i <= FORGED; i++)
         MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
     if (argc == 1 && rank == 0 && size > 1)
-        require(malformed(&sides[0]) > FORGED / 4, "forged messages counted");
-    close_sides(sides, rank == 0 ? CLASSES : 1);
-    MPI_Finalized(&over);
-    require(!over, "MPI is still there");
+        require(count_malformed(&classes[0]) > FORGED / 4,
+            "forged messages counted");
+    close_classes(classes, rank == 0 ? CLASSES : 1);
+    MPI_Finalized(&finalized);
+    require(!finalized, "MPI is not finalized");
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     require(sum == size * (size - 1) / 2, "MPI still works");
     require(argc > 1 || MPI_Comm_free(&comm) == MPI_SUCCESS, "MPI_Comm_free");
