@@ -73,7 +73,7 @@ elf_machine_name(unsigned machine)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (names[i].machine == machine)
             return names[i].name;
-    return "unknown machine";
+    return "an unknown machine";
 }
 
 /* Returns the machine of this process, or EM_NONE. */

@@ -144,7 +144,7 @@ static const struct {
         "it is built for s390 (22), "},
     {offsetof(ElfW(Ehdr), e_machine), EM_ARM, 2, "it is built for arm (40), "},
     {offsetof(ElfW(Ehdr), e_machine), 0x7777, 2,
-        "it is built for another machine (30583), "},
+        "it is built for an unknown machine (30583), "},
     {offsetof(ElfW(Ehdr), e_type), ET_EXEC, 2,
         "it is an executable, not a shared object"},
     {offsetof(ElfW(Ehdr), e_type), ET_REL, 2,
