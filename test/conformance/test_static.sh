@@ -74,11 +74,13 @@ check() {
 
 # finds FILE [CASE:RULE...]: exactly these static cases fail, each by that rule.
 static='^(file|load|table|manifest)_'
+static_cases=(--case 'file_*' --case 'load_*' --case 'table_*'
+    --case 'manifest_*')
 finds() {
     local file=$1 wanted found
     shift
     wanted=$(printf '%s\n' "$@" | sort)
-    check "$file"
+    check "$file" "${static_cases[@]}"
     found=$(jq -r --arg static "$static" '.cases[] |
         select(.verdict == "failed" and (.name | test($static))) |
         "\(.name):\(.broken_rule)"' "$tmp/report" | sort)
@@ -128,16 +130,12 @@ good_objects() {
 # breaks FILE: sets $broken to the rules that a plugin breaks according to the
 # static cases and the one that calls only info, and $absent to the others.
 breaks() {
-    local cases
-    broken='' absent=''
-    for cases in 'file_*' 'load_*' 'table_*' 'manifest_*' devices; do
-        check "$1" --case "$cases"
-        broken+=$(jq -r '.cases[] |
-            select(.verdict == "failed" and .name != "opens") |
-            " \(.broken_rule)"' "$tmp/report")
-        absent+=$(jq -r '.cases[] | select(.verdict == "not offered") |
-            .reason' "$tmp/report")
-    done
+    check "$1" "${static_cases[@]}" --case devices
+    broken=$(jq -r '.cases[] |
+        select(.verdict == "failed" and .name != "opens") |
+        " \(.broken_rule)"' "$tmp/report")
+    absent=$(jq -r '.cases[] | select(.verdict == "not offered") |
+        .reason' "$tmp/report")
     broken=$(tr -s ' ' '\n' <<<"$broken" | sort -nu | tr '\n' ' ')
 }
 
