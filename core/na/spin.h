@@ -10,11 +10,11 @@
  * for a few waits, and no longer than as many waits take in the current mode.
  * Waits that spinning keeps shorter than a wake-up try nothing.
  *
- * Where more threads can run than there are processors, a spinning thread also
- * keeps the scheduler from moving the others to its processor: a thread that
- * nobody wakes is moved to one that is idle. So a wait that has spun for some
- * microseconds looks whether it is crowded, and if so it sleeps, as do the next
- * ones after that time.
+ * If more threads are runnable than there are processors (crowded), spinning also
+ * keeps its processor from becoming idle, and only an idle processor takes over a
+ * thread that waits for another one. So a wait that has spun for some
+ * microseconds checks for that now and then; while it is so, waits sleep after
+ * that time.
  *
  * A program that polls in a loop without waiting spins itself. Such polls yield
  * the processor when they find nothing.
