@@ -3,11 +3,10 @@
  * besides the listener's, and writes where a message by it says. */
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "environment.h"
 #include "exposure.h"
-#include "setting.h"
 #include "transport.h"
 
 void

@@ -4,12 +4,12 @@
  * their names: that layer is asked which one it takes, as ucp_config_modify of
  * most versions succeeds with any. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <uct/api/uct.h>
 
 #include "conn.h"
 #include "descriptor.h"
+#include "environment.h"
 #include "exposure.h"
 #include "setting.h"
 #include "transport.h"
@@ -33,17 +33,6 @@ static const struct {
     {"KEEPALIVE_INTERVAL", "KEEPALIVE_INTERVAL", TEXT(UCX_KEEPALIVE_S) "s",
         NULL},
 };
-
-const char *
-ucx_environment(const char *name)
-{
-    char variable[64];
-    const char *value;
-
-    snprintf(variable, sizeof(variable), "UCX_%s", name);
-    value = getenv(variable);
-    return value != NULL && value[0] != '\0' ? value : NULL;
-}
 
 /* Sets what UCX has to take. */
 static bool

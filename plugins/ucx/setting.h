@@ -10,7 +10,4 @@
  * OPNOTSUPPORTED, logged, if UCX cannot be restricted to the class's family. */
 int32_t ucx_setting_read(na_plugin_class *cls, ucp_config_t **config_p);
 
-/* The variable UCX_<name> of the environment; NULL if it is not set, or empty. */
-const char *ucx_environment(const char *name);
-
 #endif /* UCX_SETTING_H */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Names of transports, as UCX's lower layer lists them with their devices. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <uct/api/uct.h>
 
-#include "setting.h"
+#include "environment.h"
 #include "transport.h"
 
 #define TEXT_MAX 400U
