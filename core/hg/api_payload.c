@@ -5,6 +5,21 @@
 #include "base/log.h"
 #include "hg/checksum.h"
 #include "hg/multi_recv.h"
+#include "hg/peer_log.h"
+
+/* The peer may have another struct, or mean harm. A call that failed has no
+ * output. */
+static __attribute__((cold, noinline)) hg_return_t
+not_decoded(const struct hg_handle *handle, const struct hg_message *message,
+    hg_return_t ret)
+{
+    if (message == &handle->in || message->size > 0)
+        HG_LOG_PEER(handle, WARNING,
+            "%s not decoded: %s: do both sides have the same struct?",
+            message == &handle->in ? "input" : "output",
+            HG_Error_to_string(ret));
+    return ret;
+}
 
 static inline __attribute__((always_inline)) hg_return_t
 decode(struct hg_handle *handle, struct hg_message *message, char *bytes,
@@ -15,7 +30,7 @@ decode(struct hg_handle *handle, struct hg_message *message, char *bytes,
     proc_begin(&message->proc, bytes, end, HG_DECODE);
     ret = proc_cb(&message->proc, data);
     if (ret != HG_SUCCESS)
-        return ret;
+        return not_decoded(handle, message, ret);
     message->decoded++;
     hg_handle_ref(handle, 1);
     return HG_SUCCESS;
@@ -86,7 +101,7 @@ message_decode(struct hg_handle *handle, struct hg_message *message,
     if (__builtin_expect(message->flags != 0, 0))
         return decode_flagged(handle, message, offset, proc_cb, data);
     if (message->size < offset)
-        return HG_OVERFLOW;
+        return not_decoded(handle, message, HG_OVERFLOW);
     return decode(handle, message, message->payload + offset,
         message->payload + message->size, proc_cb, data);
 }

@@ -7,6 +7,7 @@
 #include "hg/watch_layout.h"
 #include "mercury.h"
 #include "na.h"
+#include "setting/setting.h"
 
 #include <dlfcn.h>
 
@@ -27,12 +28,23 @@ stay_mapped(const void *own)
         dlopen(object.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
+static bool
+publishes(void)
+{
+    const char *value = base_env_get("TALARIA_PUBLISH");
+    bool on = false;
+
+    if (value && !setting_parse_boolean(value, &on))
+        LOG_ERROR(
+            HG, "TALARIA_PUBLISH is \"%s\", expected " SETTING_BOOLEANS, value);
+    return on;
+}
+
 void
 hg_watch_start(void)
 {
     static bool started;
-    const struct hg_watch_core core = {
-        .publish = base_env_get("TALARIA_PUBLISH"),
+    const struct hg_watch_core core = {.publish = publishes(),
         .trace = base_env_get("TALARIA_TRACE"),
         .observers = &base_observers,
         .watch = &base_watch,

@@ -20,8 +20,8 @@ struct na_class;
 
 /* What libtalaria-watch gets from the core. */
 struct hg_watch_core {
-    const char *publish; /* values of the variables; NULL: unset */
-    const char *trace;
+    bool publish;      /* TALARIA_PUBLISH */
+    const char *trace; /* value of TALARIA_TRACE; NULL: unset */
     _Atomic uint16_t *observers;
     _Atomic(const struct base_watch *) *watch;
     na_return_t (*address_text)(struct na_class *na_class,
@@ -42,8 +42,8 @@ struct hg_watch_library {
     bool (*start)(const struct hg_watch_core *core);
 };
 
-/* Loads the library, once, if TALARIA_PUBLISH or TALARIA_TRACE is set. Callers
- * exclude one another. */
+/* Loads the library, once, if TALARIA_PUBLISH is on or TALARIA_TRACE is set.
+ * Callers exclude one another. */
 void hg_watch_start(void);
 
 #endif /* HG_WATCH_H */

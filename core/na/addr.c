@@ -49,7 +49,7 @@ na_return_t
 na_addr_lookup(
     struct na_class *na_class, const char *name, na_plugin_addr **addr_p)
 {
-    const char *rest = name_for_plugin(na_class, name);
+    const char *rest = name_for_plugin(na_class, name), *scheme;
     na_return_t ret;
 
     /* The prefix of Mercury's addresses with auto_sm. */
@@ -60,9 +60,19 @@ na_addr_lookup(
             name);
         return NA_PROTONOSUPPORT;
     }
+    scheme = strstr(name, "://");
+    if (!scheme) {
+        LOG_ERROR(NA,
+            "\"%s\" is not an address: it has no ://; the peer's "
+            "HG_Addr_to_string gives its address",
+            name);
+        return NA_INVALID_ARG;
+    }
     if (!rest) {
-        LOG_ERROR(NA, "\"%s\" is not an address of plugin %s", name,
-            na_class->plugin->name);
+        LOG_ERROR(NA,
+            "\"%s\" is not an address of plugin %s: a class opened with "
+            "\"%.*s\" can call it",
+            name, na_class->plugin->name, (int) (scheme - name), name);
         return NA_PROTONOSUPPORT;
     }
     *addr_p = NULL;

@@ -80,19 +80,30 @@ parse_measure(const char *text, uint32_t kind, uint64_t *number_p)
     return false;
 }
 
-static bool
-parse_boolean(const char *text, uint64_t *number_p)
+bool
+setting_parse_boolean(const char *text, bool *on_p)
 {
     static const char words[][6] = {
         "0", "1", "no", "yes", "off", "on", "false", "true"};
 
     for (size_t i = 0; i < COUNT(words); i++) {
         if (strcmp(text, words[i]) == 0) {
-            *number_p = i % 2;
+            *on_p = i % 2 != 0;
             return true;
         }
     }
     return false;
+}
+
+static bool
+parse_boolean(const char *text, uint64_t *number_p)
+{
+    bool on = false;
+
+    if (!setting_parse_boolean(text, &on))
+        return false;
+    *number_p = on;
+    return true;
 }
 
 bool
@@ -137,6 +148,10 @@ setting_wanted(const na_plugin_setting *setting, char *text, size_t size)
     const char *kind = setting_kind(setting->kind);
     char least[32], most[32];
 
+    if (setting->kind == NA_PLUGIN_SETTING_BOOLEAN) {
+        snprintf(text, size, "%s", SETTING_BOOLEANS);
+        return;
+    }
     write_limit(setting->least, setting->kind, least);
     write_limit(setting->most, setting->kind, most);
     snprintf(text, size, "%s from %s to %s%s", kind, least, most,

@@ -12,6 +12,10 @@
 /* Maximum bytes of an error text about a setting. */
 #define SETTING_FAULT_SIZE 512U
 
+/* Returns whether text is one of these; *on_p is unchanged if not. */
+#define SETTING_BOOLEANS "0, no, off, false; 1, yes, on, true"
+bool setting_parse_boolean(const char *text, bool *on_p);
+
 /* Returns whether text is a valid value; *number_p is its number, 0 for TEXT.
  */
 bool setting_parse(

@@ -115,13 +115,6 @@ start_thread(void)
     return 0;
 }
 
-/* "0" and "no" are off. */
-static bool
-is_on(const char *value)
-{
-    return value && strcmp(value, "0") != 0 && strcmp(value, "no") != 0;
-}
-
 static void
 warn(const char *what, const char *why)
 {
@@ -145,7 +138,7 @@ start(const struct hg_watch_core *core)
         return false;
     }
     watch_core = *core;
-    if (is_on(core->publish)) {
+    if (core->publish) {
         publishing = watch_publish_init();
         if (!publishing)
             warn("TALARIA_PUBLISH: cannot publish", strerror(errno));

@@ -129,7 +129,11 @@ control() {
         fail "control '$name' does not change the header"
         return
     fi
-    (check "$tmp/spoiled/na_plugin.h") >"$tmp/complaints" 2>&1
+    (
+        awk -f "$here/flatten.awk" "$tmp/spoiled/na_plugin.h" >"$tmp/flat"
+        check_text "$tmp/spoiled/na_plugin.h"
+        case $wanted in ok | *compile*) check_compiles "$tmp/spoiled" ;; esac
+    ) >"$tmp/complaints" 2>&1
     if [ "$wanted" = ok ]; then
         grep '^FAIL' "$tmp/complaints" && fail "control '$name' is refused"
     elif ! grep -q "^FAIL: .*$wanted" "$tmp/complaints"; then

@@ -108,6 +108,10 @@ cd "$tmp" || exit 1
 sh -ex build-commands >output 2>&1 || { cat output && fail 'a build command'; }
 cat output
 
+timeout "$patience" ./client >client-output 2>&1 </dev/null
+[ $? -eq 1 ] && grep -q '^usage: client ADDRESS' client-output ||
+    { cat client-output && fail 'the client without an address'; }
+
 mkfifo address
 ./server na+sm >address 2>server-output </dev/null &
 server=$!

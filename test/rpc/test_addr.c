@@ -156,7 +156,7 @@ START_TEST(addr_lookup_of_malformed_string_fails)
     hg_addr_t addr = HG_ADDR_NULL;
 
     session_begin(&s, _i, &setup);
-    log_expect("address", 0, 20);
+    log_expect("address", 9, 20);
     for (unsigned i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         hg_return_t ret = HG_Addr_lookup2(s.hg_class, wrong[i], &addr);
 
@@ -167,6 +167,8 @@ START_TEST(addr_lookup_of_malformed_string_fails)
     ck_assert_int_eq(
         HG_Addr_lookup2(s.hg_class, "no_such_plugin+tcp://10.0.0.1:1", &addr),
         HG_PROTONOSUPPORT);
+    ck_assert_uint_eq(log_count("opened with \"no_such_plugin+tcp\""), 2);
+    ck_assert_uint_eq(log_count("\"loop+\" is not an address: it has no"), 1);
     session_end(&s);
 }
 END_TEST

@@ -139,11 +139,11 @@ serve() {
     "${as[@]}" "${wrapper[@]}" "$talaria" copy serve "$info" "$exported" "$@" \
         >"$work/serve_out" 2>>"$server_err" &
     server=$!
-    if ! until_true 10 has_line 'address: ' "$work/serve_out"; then
+    if ! until_true 10 test -s "$work/serve_out"; then
         fail "the server prints no address"
         exit 1
     fi
-    address=$(sed -n 's/^address: //p' "$work/serve_out")
+    address=$(head -n 1 "$work/serve_out")
 }
 
 # Stops the server like a user; it has to exit with status 0, soon.

@@ -67,6 +67,20 @@ setting HG_LOG_LEVEL '.valid == false'
 err_has 'HG_LOG_LEVEL is "loud"'
 unset HG_LOG_LEVEL
 
+# A boolean variable.
+for value in 0 1 no yes off on false true; do
+    export TALARIA_PUBLISH=$value
+    run 0 settings --json TALARIA_PUBLISH
+    setting TALARIA_PUBLISH '.kind == "boolean" and .value == "'$value'" and
+        (.range | split("[,;] "; "") | index("'$value'") != null)'
+done
+export TALARIA_PUBLISH=maybe
+run 1 settings TALARIA_PUBLISH
+out_has INVALID
+run 1 ping probe+alpha://nobody
+err_has 'TALARIA_PUBLISH is "maybe", expected 0, no,'
+unset TALARIA_PUBLISH
+
 # Names of all kinds.
 for name in probe alpha probe+alpha probe+alpha://host:1 probe.room \
     TALARIA_PROBE_ROOM; do

@@ -39,7 +39,7 @@ run 1 top --json --pid $$
 TALARIA_PUBLISH=1 "$TALARIA" copy serve --address-file "$folder/address" \
     na+sm "$folder" >"$folder/log" 2>&1 &
 server=$!
-TALARIA_PUBLISH=0 "$TALARIA" copy serve --address-file "$folder/other" \
+TALARIA_PUBLISH=off "$TALARIA" copy serve --address-file "$folder/other" \
     na+sm "$folder" >"$folder/log2" 2>&1 &
 silent=$!
 pids+=("$server" "$silent")
@@ -47,7 +47,7 @@ wait_for "$folder/address"
 wait_for "$folder/other"
 run 1 top --once --pid "$silent"
 [ ! -s "$folder/log2" ] || [ -z "$(grep -i publish "$folder/log2")" ] ||
-    fail "TALARIA_PUBLISH=0 is not off"
+    fail "TALARIA_PUBLISH=off is not off"
 [ "$(stat -Lc %a /proc/$server/fd/* 2>/dev/null | grep -cx 600)" -ge 1 ] ||
     fail "the page is not private"
 
@@ -105,6 +105,7 @@ run 0 top --once --pid "$server" --interval 0.3
 out_has "$server talaria: 0 RPC/s"
 out_has talaria.ping
 out_has 'na+sm '
+out_has 'without traffic'
 ! grep -q "$(printf '\033')" "$out" || fail "$ran: escape sequences"
 run 0 top --pid "$server" --interval 0.3
 out_has "$server talaria"

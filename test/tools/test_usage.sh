@@ -51,6 +51,10 @@ err_has "PLUGIN is missing"
 run 2 manifest a b
 err_has "one plugin at a time"
 run 2 manifest a -o
+run 1 check na+sm
+err_has "na+sm: No such file or directory; expected the path of a plugin"
+run 1 check ./na+sm.so
+err_has "./na+sm.so: No such file or directory"
 
 if [ -w /dev/full ]; then
     ran="talaria info, on a full disk"

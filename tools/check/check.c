@@ -7,6 +7,7 @@
 
 #include <argp.h>
 #include <argz.h>
+#include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -305,7 +306,11 @@ check_plugin(struct options *options)
     /* Without a slash the loader would search elsewhere. */
     kit_target.path = realpath(options->plugin, NULL);
     if (!report.outcomes || !kit_target.path) {
-        perror(options->plugin);
+        fprintf(stderr, "talaria check: %s: %s%s\n", options->plugin,
+            strerror(errno),
+            errno == ENOENT && !strchr(options->plugin, '/')
+                ? "; expected the path of a plugin, which talaria info prints"
+                : "");
         free(report.outcomes);
         return TOOL_FAILED;
     }

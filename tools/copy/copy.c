@@ -179,7 +179,7 @@ static const struct command commands[] = {
         {serve_options, parse, "INFO DIR",
             "Exports the directory DIR over the transport INFO, such as na+sm, "
             "until SIGINT or SIGTERM. The first line of standard output is "
-            "\"address: \" and the address for clients. " LISTEN_DOC
+            "the address for clients. " LISTEN_DOC
             " Run by root, it requires --token-file for any transport but "
             "na+sm."
             "\v" TOOL_EXIT_CODES,

@@ -148,8 +148,7 @@ announce(struct copy_server *server, struct address_file *file,
         if (error != 0)
             copy_report_error(address_file, copy_status_error_text(error));
     }
-    if (error == 0 &&
-        (printf("address: %s\n", address) < 0 || fflush(stdout) != 0)) {
+    if (error == 0 && (printf("%s\n", address) < 0 || fflush(stdout) != 0)) {
         error = errno;
         copy_report_error("standard output", copy_status_error_text(error));
     }

@@ -16,7 +16,7 @@
 /* The variables of base/env.h that are no settings of a class. */
 static const struct {
     const char *name;
-    const char *range;
+    const char *range; /* NULL: a boolean */
     const char *initial;
     const char *text;
     bool privileged_too; /* not ignored in a privileged process */
@@ -30,7 +30,7 @@ static const struct {
         "shared objects: no other plugins are searched", false},
     {"TALARIA_PLUGIN_PATH", "paths, by colons", "",
         "folders with manifests, searched before those of the system", false},
-    {"TALARIA_PUBLISH", "0, 1", "0",
+    {"TALARIA_PUBLISH", NULL, "0",
         "1: publish statistics, for talaria top and talaria export", false},
     {"TALARIA_TRACE", "a path", "",
         "file for a trace of the calls; %p: the process's id", false},
@@ -82,9 +82,12 @@ add_variables(struct settings_list *list)
             .text = variables[i].text,
             .valid = true};
         snprintf(row->variable, sizeof row->variable, "%s", variables[i].name);
-        snprintf(row->range, sizeof row->range, "%s", variables[i].range);
         row->from_environment = value && *value;
         row->value = row->from_environment ? value : row->initial;
+        if (variables[i].range)
+            snprintf(row->range, sizeof row->range, "%s", variables[i].range);
+        else
+            settings_set_boolean(row);
         if (strcmp(row->range, LEVELS) == 0)
             row->valid = is_listed(row->value, LEVELS);
     }

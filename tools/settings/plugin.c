@@ -87,6 +87,16 @@ set_row(struct settings_list *list, struct settings_row *row, const char *owner,
     row->valid = setting_parse(setting, row->value, &number);
 }
 
+void
+settings_set_boolean(struct settings_row *row)
+{
+    bool on;
+
+    row->kind = setting_kind(NA_PLUGIN_SETTING_BOOLEAN);
+    snprintf(row->range, sizeof row->range, "%s", SETTING_BOOLEANS);
+    row->valid = setting_parse_boolean(row->value, &on);
+}
+
 static bool
 add_settings(struct settings_list *list, const char *owner,
     const char *const *protocols, const na_plugin_setting *const *settings)

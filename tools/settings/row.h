@@ -9,6 +9,9 @@
 /* Appends a row, to be filled. */
 struct settings_row *settings_row_add(struct settings_list *list);
 
+/* Completes a row whose value is set: that of a boolean. */
+void settings_set_boolean(struct settings_row *row);
+
 /* Appends the core's own settings. */
 bool settings_add_core(struct settings_list *list);
 

@@ -128,19 +128,32 @@ show_rpcs(FILE *stream, const struct view *view)
         view->rpc_count);
 }
 
+/* Peers stay in the page after they have ended. */
+static bool
+is_idle(const struct view_peer *row)
+{
+    return row->rate + row->sent_rate + row->received_rate + row->bulk_rate +
+               row->failure_rate <=
+           0;
+}
+
+/* Leaves idle peers out, and says how many. */
 static void
 show_peers(FILE *stream, const char *what, const struct view_peer *rows,
-    size_t count, bool bulk)
+    size_t count, bool transports)
 {
     const char *const head[] = {what, "SIDE", "RPC/S", "SENT B/S",
         "RECEIVED B/S", "FAILED/S", "BULK B/S"};
     static struct cells cells[WATCH_SIDES * WATCH_PEERS];
     const char *names[WATCH_SIDES * WATCH_PEERS];
+    size_t used = 0;
 
     for (size_t i = 0; i < count; i++) {
-        char(*text)[CELL] = cells[i].text;
+        char(*text)[CELL] = cells[used].text;
 
-        names[i] = rows[i].name;
+        if (!transports && is_idle(&rows[i]))
+            continue;
+        names[used++] = rows[i].name;
         snprintf(text[1], CELL, "%s", view_side(rows[i].side));
         write_number(text[2], rows[i].rate);
         write_number(text[3], rows[i].sent_rate);
@@ -148,7 +161,10 @@ show_peers(FILE *stream, const char *what, const struct view_peer *rows,
         write_number(text[5], rows[i].failure_rate);
         write_number(text[6], rows[i].bulk_rate);
     }
-    show_table(stream, head, bulk ? 7 : 6, cells, names, count);
+    if (used > 0)
+        show_table(stream, head, transports ? 7 : 6, cells, names, used);
+    if (used < count)
+        fprintf(stream, "  %zu without traffic\n", count - used);
 }
 
 void
