@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A server of `talaria copy` with hostile clients: paths that lead out of its
  * folder, and invalid requests to list, create, link and remove. */
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -46,6 +47,28 @@ START_TEST(create_too_large_refused)
     ck_assert_uint_eq(
         peer_status(&attack.peer, COPY_CREATE, &in, &out), COPY_TOO_LARGE);
     ck_assert_uint_eq(attack_path(COPY_CREATE, ""), COPY_IS_DIRECTORY);
+}
+END_TEST
+
+/* Before anything is uploaded. */
+START_TEST(create_of_what_exists_refused)
+{
+    union copy_in in = {.create = {.size = 1}};
+    union copy_out out;
+    FILE *file = fopen(peer_path("exported/file"), "w");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fclose(file), 0);
+    ck_assert_int_eq(mkdir(peer_path("exported/folder"), 0755), 0);
+    copy_proto_path(&in.create.path, "file");
+    ck_assert_uint_eq(
+        peer_status(&attack.peer, COPY_CREATE, &in, &out), COPY_EXISTS);
+    in.create.how = COPY_HOW_REPLACE;
+    ck_assert_uint_eq(
+        peer_status(&attack.peer, COPY_CREATE, &in, &out), COPY_OK);
+    copy_proto_path(&in.create.path, "folder");
+    ck_assert_uint_eq(
+        peer_status(&attack.peer, COPY_CREATE, &in, &out), COPY_IS_DIRECTORY);
 }
 END_TEST
 
@@ -142,6 +165,7 @@ copy_hostile_paths_suite(void)
     tcase_add_test(tcase, path_with_parent_folder_refused);
     tcase_add_test(tcase, path_too_long_refused);
     tcase_add_test(tcase, create_too_large_refused);
+    tcase_add_test(tcase, create_of_what_exists_refused);
     tcase_add_test(tcase, link_with_parent_folder_refused);
     tcase_add_test(tcase, remove_invalid_refused);
     tcase_add_test(tcase, list_invalid_refused);
