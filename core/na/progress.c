@@ -141,7 +141,8 @@ spins(struct na_progress *progress, uint64_t spun)
 {
     if (progress->spin.sleeps || spun >= progress->spin_ns)
         return false;
-    return spun < NA_SPIN_SHORT_NS || !na_spin_is_crowded(&progress->spin);
+    return spun < NA_SPIN_SHORT_NS ||
+           !na_spin_is_oversubscribed(&progress->spin);
 }
 
 /* Returns the result of a poll with count events, or a code. */

@@ -77,20 +77,20 @@ runnable_threads(void)
 }
 
 bool
-na_spin_is_crowded(struct na_spin *spin)
+na_spin_is_oversubscribed(struct na_spin *spin)
 {
-    bool crowded;
+    bool oversubscribed;
 
     if (spin->look_waits > 0)
-        return spin->crowded;
-    crowded = runnable_threads() > processors();
-    if (crowded != spin->crowded)
+        return spin->oversubscribed;
+    oversubscribed = runnable_threads() > processors();
+    if (oversubscribed != spin->oversubscribed)
         spin->look_period = LOOK_MIN;
     else if (spin->look_period < LOOK_MAX)
         spin->look_period *= 2;
     spin->look_waits = spin->look_period;
-    spin->crowded = crowded;
-    return crowded;
+    spin->oversubscribed = oversubscribed;
+    return oversubscribed;
 }
 
 void

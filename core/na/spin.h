@@ -10,11 +10,11 @@
  * for a few waits, and no longer than as many waits take in the current mode.
  * Waits that spinning keeps shorter than a wake-up try nothing.
  *
- * If more threads are runnable than there are processors (crowded), spinning also
- * keeps its processor from becoming idle, and only an idle processor takes over a
- * thread that waits for another one. So a wait that has spun for some
- * microseconds checks for that now and then; while it is so, waits sleep after
- * that time.
+ * On an oversubscribed machine, with more runnable threads than processors,
+ * spinning also keeps its processor from becoming idle, and only an idle
+ * processor takes over a thread that waits for another one. So a wait that has
+ * spun for some microseconds checks for that now and then; while it is so, waits
+ * sleep after that time.
  *
  * A program that polls in a loop without waiting spins itself. Such polls yield
  * the processor when they find nothing.
@@ -39,7 +39,7 @@ struct na_spin {
     uint32_t idle_events;     /* value of events at the first empty poll */
     uint32_t idle_polls;      /* empty polls since then, or since a yield */
     uint32_t yield_polls;     /* empty polls until the next yield */
-    bool crowded;             /* what the last look has found */
+    bool oversubscribed;      /* what the last look has found */
     uint32_t look_waits;      /* waits until the next look */
     uint32_t look_period;     /* and from then to the one after it */
 };
@@ -55,9 +55,9 @@ na_spin_count(struct na_spin *spin, uint32_t events)
 /* Time that every wait may spin, in nanoseconds. */
 #define NA_SPIN_SHORT_NS 5000U
 
-/* For a wait that has spun for NA_SPIN_SHORT_NS: returns whether it is crowded.
- * Looks now and then. */
-bool na_spin_is_crowded(struct na_spin *spin);
+/* For a wait that has spun for NA_SPIN_SHORT_NS: returns whether the machine is
+ * oversubscribed. Looks now and then. */
+bool na_spin_is_oversubscribed(struct na_spin *spin);
 
 /* A wait has ended with an event after waited_ns. Its events are counted
  * already. */

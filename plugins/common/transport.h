@@ -92,7 +92,7 @@ struct tp_channel {
     char name[TP_NAME];   /* of the peer, for log lines */
     bool open;            /* the peer's hello is here */
     uint64_t deadline;    /* of opening, by tp_now */
-    bool greets;          /* hello is to be sent */
+    bool hello_due;       /* hello is to be sent */
     struct tp_packet hello;
     unsigned char hello_bytes[TP_HELLO + TP_HELLO_EXTRA];
     struct tp_list out;       /* packets; only the first is sent in part */
@@ -157,8 +157,8 @@ struct tp_carrier {
      * in if it is NULL (tp_channel_join). The extra need not be the whole name: a
      * host may come from the connection, and its port from here. False: it is
      * malformed. */
-    bool (*greeted)(struct tp_channel *channel, const unsigned char *extra,
-        uint32_t length);
+    bool (*hello_received)(struct tp_channel *channel,
+        const unsigned char *extra, uint32_t length);
     /* Closes the connection, and frees it. */
     void (*close)(struct tp_channel *channel);
 };
@@ -243,8 +243,8 @@ void tp_channel_begin(struct tp_channel *channel,
  * that the peer had before goes on receiving. */
 void tp_channel_join(struct tp_channel *channel, na_plugin_addr *peer);
 
-/* Says hello again: the one before was lost. Not after others have gone out. */
-void tp_channel_greet(struct tp_channel *channel);
+/* Sends the hello again, after it was lost and before any other packet. */
+void tp_channel_send_hello(struct tp_channel *channel);
 
 /* Ends what is pending with a code, and calls close. */
 void tp_channel_end(struct tp_channel *channel, int32_t status);

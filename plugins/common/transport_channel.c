@@ -8,7 +8,7 @@
 #define MAGIC UINT64_C(0x31656d6172667074) /* "tpframe1" */
 
 void
-tp_channel_greet(struct tp_channel *channel)
+tp_channel_send_hello(struct tp_channel *channel)
 {
     const struct tp_transport *transport = channel->transport;
     unsigned char *bytes = channel->hello_bytes;
@@ -22,7 +22,7 @@ tp_channel_greet(struct tp_channel *channel)
     channel->hello = (struct tp_packet){
         .frame = {.kind = TP_FRAME_HELLO, .length = TP_HELLO + extra},
         .data = channel->hello_bytes};
-    channel->greets = true;
+    channel->hello_due = true;
 }
 
 void
@@ -47,7 +47,7 @@ tp_channel_begin(struct tp_channel *channel, struct tp_transport *transport,
         tp_addr_hold(&tp_peer_of(peer)->addr, false);
         tp_channel_join(channel, peer);
     }
-    tp_channel_greet(channel);
+    tp_channel_send_hello(channel);
 }
 
 int32_t
@@ -84,10 +84,11 @@ end_ops(struct tp_list *list, int32_t status)
     }
 }
 
-/* Ends receives from a peer; its messages that wait for one are not those of who
- * has its name later. */
+/* Ends receives from a peer, and drops its messages that wait for one: a later
+ * peer of that name must not be taken for their sender. */
 static void
-lose_peer(struct tp_transport *transport, na_plugin_addr *peer, int32_t status)
+end_receives(
+    struct tp_transport *transport, na_plugin_addr *peer, int32_t status)
 {
     end_ops(&tp_peer_of(peer)->recvs, status);
     for (uint32_t i = 0; i < NA_PLUGIN_CONTEXTS_MAX; i++)
@@ -110,7 +111,7 @@ tp_channel_end(struct tp_channel *channel, int32_t status)
         free(TP_OBJECT(tp_list_pop(&channel->out), struct tp_packet, link));
     if (peer != NULL && tp_peer_of(peer)->channel == channel) {
         tp_peer_of(peer)->channel = NULL;
-        lose_peer(transport, peer, status);
+        end_receives(transport, peer, status);
     }
     if (peer != NULL)
         tp_peer_put(transport, peer);
@@ -160,7 +161,7 @@ hello_arrived(struct tp_channel *channel, const struct tp_frame *frame,
     channel->max_unexpected = (uint32_t) tp_unpack(bytes + 8, 4);
     channel->max_expected = (uint32_t) tp_unpack(bytes + 12, 4);
     channel->window = tp_unpack(bytes + 16, 8);
-    if (!transport->carrier->greeted(channel, bytes + TP_HELLO, extra) ||
+    if (!transport->carrier->hello_received(channel, bytes + TP_HELLO, extra) ||
         channel->peer == NULL)
         return false;
     channel->open = true;

@@ -91,7 +91,7 @@ tp_ctx_cancel(na_plugin_ctx *ctx, void *arg)
 
 /* Whether peers' hosts have all that is sent. */
 static bool
-all_out(struct tp_transport *transport)
+flush_all(struct tp_transport *transport)
 {
     const struct tp_carrier *carrier = transport->carrier;
 
@@ -107,13 +107,13 @@ all_out(struct tp_transport *transport)
     return true;
 }
 
-/* For at most a second. */
+/* Waits for at most a second until everything has gone out. */
 static void
-let_out(struct tp_transport *transport)
+drain(struct tp_transport *transport)
 {
     uint64_t limit = tp_now() + TP_SECOND;
 
-    while (!all_out(transport) && tp_now() < limit) {
+    while (!flush_all(transport) && tp_now() < limit) {
         if (transport->descriptor < 0)
             transport->carrier->advance(tp_class_of(transport));
         tp_lock_drop(transport->lock);
@@ -136,7 +136,7 @@ tp_ctx_destroy(na_plugin_ctx *ctx)
         if (!cancel_op(op))
             tp_channel_end(op->channel, NA_PLUGIN_E_NOMEM);
     }
-    let_out(transport);
+    drain(transport);
     while (tp_events_take(&ctx->events, &event, 1) == 1)
         if (event.source != NULL)
             tp_peer_put(transport, event.source);

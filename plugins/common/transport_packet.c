@@ -126,7 +126,7 @@ tp_channel_next(struct tp_channel *channel)
 {
     struct tp_packet *packet;
 
-    if (channel->greets)
+    if (channel->hello_due)
         return &channel->hello;
     if (!channel->open)
         return NULL;
@@ -144,7 +144,7 @@ void
 tp_channel_sent(struct tp_channel *channel, struct tp_packet *packet)
 {
     if (packet == &channel->hello) {
-        channel->greets = false;
+        channel->hello_due = false;
         return;
     }
     tp_packet_move(packet, NULL);

@@ -113,7 +113,7 @@ sm_conn_make_ring(na_plugin_class *cls, struct sm_conn *conn, int *ring_p)
 }
 
 const char *
-sm_conn_greet(na_plugin_class *cls, struct sm_conn *conn,
+sm_conn_take_hello(na_plugin_class *cls, struct sm_conn *conn,
     const struct sm_hello *hello, const struct sm_hello_fds *fds)
 {
     const char *wrong = fds->ring < 0 ? "it has sent no ring"

@@ -27,7 +27,7 @@ int sm_conn_make_ring(na_plugin_class *cls, struct sm_conn *conn, int *ring_p);
 /* The peer has said hello: maps its ring and its registry, notes its name, and
  * reports the connection up. NULL, or what is wrong with the peer; the connection
  * is to be broken then. */
-const char *sm_conn_greet(na_plugin_class *cls, struct sm_conn *conn,
+const char *sm_conn_take_hello(na_plugin_class *cls, struct sm_conn *conn,
     const struct sm_hello *hello, const struct sm_hello_fds *fds);
 
 /* A connection that is up: its ring is polled from here on, and the addresses of

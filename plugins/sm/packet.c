@@ -58,7 +58,7 @@ answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
     if (wrong == NULL) {
         sm_conn_set_state(conn, SM_CONN_FREE);
         cls->called--;
-        wrong = sm_conn_greet(cls, conn, hello, fds);
+        wrong = sm_conn_take_hello(cls, conn, hello, fds);
     }
     /* that a caller has hung up already will show */
     if (wrong == NULL) {
@@ -102,7 +102,7 @@ take_answer(na_plugin_class *cls, struct sm_conn *conn, struct sm_hello *hello,
         return;
     }
     if (wrong == NULL)
-        wrong = sm_conn_greet(cls, conn, hello, fds);
+        wrong = sm_conn_take_hello(cls, conn, hello, fds);
     if (wrong != NULL)
         sm_conn_break(cls, conn, wrong);
 }

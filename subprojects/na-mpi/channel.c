@@ -182,7 +182,7 @@ nampi_is_out(struct tp_channel *channel)
 
 /* The hello has no extra bytes: the header already names the peer. */
 bool
-nampi_greeted(
+nampi_hello_received(
     struct tp_channel *channel, const unsigned char *extra, uint32_t length)
 {
     return true;
@@ -223,7 +223,7 @@ retry(na_plugin_class *cls)
         if (channel->retry_ns == 0 || channel->retry_ns > tp_now())
             continue;
         channel->retry_ns = 0;
-        tp_channel_greet(&channel->base);
+        tp_channel_send_hello(&channel->base);
         nampi_flush(&channel->base);
     }
     if (!cls->needs_flush)
@@ -348,7 +348,7 @@ accept_hello(na_plugin_class *cls, struct nampi_channel *channel, uint32_t rank,
     } else {
         /* our hello may have arrived before the peer was open; the peer
          * ignores a repeated one */
-        tp_channel_greet(&channel->base);
+        tp_channel_send_hello(&channel->base);
     }
     channel->instance = head->from_instance;
     return channel;

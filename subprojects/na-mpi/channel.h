@@ -13,7 +13,7 @@ int32_t nampi_connect(na_plugin_class *cls, na_plugin_addr *peer);
 void nampi_flush(struct tp_channel *channel);
 int32_t nampi_advance(na_plugin_class *cls);
 bool nampi_is_out(struct tp_channel *channel);
-bool nampi_greeted(
+bool nampi_hello_received(
     struct tp_channel *channel, const unsigned char *extra, uint32_t length);
 void nampi_close(struct tp_channel *channel);
 

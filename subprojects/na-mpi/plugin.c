@@ -42,7 +42,7 @@ static const struct tp_carrier carrier = {.protocol = "static",
     .flush = nampi_flush,
     .advance = nampi_advance,
     .is_out = nampi_is_out,
-    .greeted = nampi_greeted,
+    .hello_received = nampi_hello_received,
     .close = nampi_close};
 
 /* Entry of na_plugin: the job is the only device. */

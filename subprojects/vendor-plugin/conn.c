@@ -122,7 +122,7 @@ tcp_conn_close(struct tp_channel *channel)
 /* Names the peer of an accepted connection by its host as seen from here and
  * the port in its hello, so that no host can use another host's name. */
 bool
-tcp_conn_greeted(
+tcp_conn_hello_received(
     struct tp_channel *channel, const unsigned char *extra, uint32_t length)
 {
     struct tp_place place = {.length = sizeof(place.address)};

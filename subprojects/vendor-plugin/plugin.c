@@ -86,7 +86,7 @@ static const struct tp_carrier carrier = {.protocol = TCP_PROTOCOL,
     .flush = tcp_conn_flush,
     .advance = advance,
     .is_out = tcp_conn_is_out,
-    .greeted = tcp_conn_greeted,
+    .hello_received = tcp_conn_hello_received,
     .close = tcp_conn_close};
 
 /* Entry of na_plugin: each network interface that is up is a device. */

@@ -92,7 +92,7 @@ int32_t tcp_addr_parse(na_plugin_class *cls, const char *text, size_t length,
 int32_t tcp_conn_connect(na_plugin_class *cls, na_plugin_addr *peer);
 void tcp_conn_flush(struct tp_channel *channel);
 bool tcp_conn_is_out(struct tp_channel *channel);
-bool tcp_conn_greeted(
+bool tcp_conn_hello_received(
     struct tp_channel *channel, const unsigned char *extra, uint32_t length);
 void tcp_conn_close(struct tp_channel *channel);
 

@@ -20,7 +20,7 @@ on_message(void *arg, const void *header, size_t header_length, void *data,
     if (got.head.kind == UCX_HELLO) {
         ck_assert_uint_ge(length, sizeof(raw->hello));
         memcpy(&raw->hello, data, sizeof(raw->hello));
-        raw->greeted = true;
+        raw->hello_received = true;
         return UCS_OK;
     }
     raw->messages++;
@@ -94,7 +94,7 @@ raw_peer_call(struct raw_peer *raw, uint32_t port)
             .addr = (struct sockaddr *) &where, .addrlen = sizeof(where)}};
 
     make_ep(raw, &params);
-    raw->gone = raw->greeted = false;
+    raw->gone = raw->hello_received = false;
     raw->messages = 0;
 }
 
@@ -217,7 +217,7 @@ raw_peer_join(struct raw_peer *raw, struct side *const *sides, uint32_t port)
 
     raw_peer_call(raw, port);
     raw_peer_send_hello(raw, sides, 0, &hello, sizeof(hello));
-    while (!raw->greeted) {
+    while (!raw->hello_received) {
         raw_peer_progress(raw, sides);
         ck_assert_uint_lt(now_ms(), until);
     }

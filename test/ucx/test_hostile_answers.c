@@ -40,7 +40,7 @@ answer_call(struct raw_peer *raw, struct side *const *sides, uint64_t number)
     uint64_t until = now_ms() + SIDE_WAIT_MS;
 
     hello.number = number;
-    while (!raw->greeted) {
+    while (!raw->hello_received) {
         raw_peer_progress(raw, sides);
         ck_assert_uint_lt(now_ms(), until);
     }

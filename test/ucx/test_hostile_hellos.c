@@ -58,7 +58,7 @@ START_TEST(hostile_hellos_are_counted_and_end_the_connection)
         fixture_await_outcome(&fixture, BROKEN, broken, 0, what);
         fixture_await_counter(
             &fixture, "messages_malformed", malformed + 1, what);
-        ck_assert(!fixture.raw.greeted);
+        ck_assert(!fixture.raw.hello_received);
         fixture_trip(&fixture, what);
         raw_peer_disconnect(&fixture.raw);
     }
@@ -103,7 +103,7 @@ START_TEST(hostile_names_are_not_trusted)
         raw_peer_call(&fixture.raw, fixture.port);
         raw_peer_send_hello(
             &fixture.raw, fixture.sides, 0, &hello, sizeof(hello));
-        while (!fixture.raw.greeted)
+        while (!fixture.raw.hello_received)
             raw_peer_progress(&fixture.raw, fixture.sides);
         fixture_send(&fixture, &message, fixture.raw.hello.token);
         while (fixture.recv.pending)
@@ -139,7 +139,7 @@ START_TEST(hostile_version_is_refused_once)
     fixture_open(&fixture);
     raw_peer_call(&fixture.raw, fixture.port);
     raw_peer_send_hello(&fixture.raw, fixture.sides, 0, &hello, sizeof(hello));
-    while (!fixture.raw.greeted) {
+    while (!fixture.raw.hello_received) {
         raw_peer_progress(&fixture.raw, fixture.sides);
         ck_assert_uint_lt(now_ms(), until);
     }
@@ -191,10 +191,10 @@ START_TEST(hostile_answers_fail_the_call)
     for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
         struct ucx_hello hello = raw_peer_hello();
         uint64_t until = now_ms() + SIDE_WAIT_MS;
-        raw.gone = raw.greeted = false;
+        raw.gone = raw.hello_received = false;
         act_init(&act, &side);
         act_send(&act, true, "hi", 2, addr, 1);
-        while (!raw.greeted) {
+        while (!raw.hello_received) {
             raw_peer_progress(&raw, sides);
             if (!act.pending || now_ms() > until)
                 ck_abort_msg(

@@ -160,18 +160,19 @@ END_TEST
 /* The other threads have ended, or the peer spins again. */
 START_TEST(spin_that_pays_again_is_resumed)
 {
-    const struct machine crowded = {.spin_ns = 4 * MS, .sleep_ns = 40 * US};
+    const struct machine oversubscribed = {
+        .spin_ns = 4 * MS, .sleep_ns = 40 * US};
     const struct machine room = {.spin_ns = US, .sleep_ns = 40 * US};
     const struct machine peer_sleeps = {
         .spin_ns = 25 * US, .sleep_ns = 40 * US};
     struct na_spin spin;
 
     na_spin_init(&spin);
-    run(&spin, &crowded, 1000000);
+    run(&spin, &oversubscribed, 1000000);
     run(&spin, &room, 5000);
     ck_assert(!spin.sleeps);
     ck_assert_uint_eq(run(&spin, &room, 100000), 0);
-    run(&spin, &crowded, 1000000);
+    run(&spin, &oversubscribed, 1000000);
     run(&spin, &peer_sleeps, 5000);
     ck_assert(!spin.sleeps || spin.trial);
 }
@@ -232,7 +233,7 @@ start_busy(void)
     return pid;
 }
 
-START_TEST(spin_beside_more_threads_than_processors_is_crowded)
+START_TEST(spin_beside_more_threads_than_processors_is_oversubscribed)
 {
     int count = get_nprocs() + 1;
     pid_t *pids = calloc((size_t) count, sizeof *pids);
@@ -243,7 +244,7 @@ START_TEST(spin_beside_more_threads_than_processors_is_crowded)
         pids[i] = start_busy();
     do /* until they run: the time limit of the case ends it */
         na_spin_init(&spin);
-    while (!na_spin_is_crowded(&spin));
+    while (!na_spin_is_oversubscribed(&spin));
     for (int i = 0; i < count; i++) {
         kill(pids[i], SIGKILL);
         ck_assert_int_eq(waitpid(pids[i], NULL, 0), pids[i]);
@@ -253,7 +254,7 @@ START_TEST(spin_beside_more_threads_than_processors_is_crowded)
     /* What a look finds is kept for the next waits. */
     ck_assert_uint_ge(spin.look_waits, 16);
     for (uint32_t left = spin.look_waits; left > 0; left--) {
-        ck_assert(na_spin_is_crowded(&spin));
+        ck_assert(na_spin_is_oversubscribed(&spin));
         ck_assert_uint_eq(spin.look_waits, left);
         end_wait(&spin, US);
     }
@@ -261,7 +262,7 @@ START_TEST(spin_beside_more_threads_than_processors_is_crowded)
 END_TEST
 
 /* The longer nothing changes, the rarer are looks. */
-START_TEST(spin_that_stays_crowded_looks_less_often)
+START_TEST(spin_that_stays_oversubscribed_looks_less_often)
 {
     struct na_spin spin;
     uint32_t looks = 0, waits = 0;
@@ -270,7 +271,7 @@ START_TEST(spin_that_stays_crowded_looks_less_often)
     while (waits < 100000) {
         if (spin.look_waits == 0)
             looks++;
-        (void) na_spin_is_crowded(&spin);
+        (void) na_spin_is_oversubscribed(&spin);
         end_wait(&spin, US);
         waits++;
     }
@@ -298,8 +299,9 @@ main(void)
     tcase_add_test(tcase, spin_that_pays_again_is_resumed);
     tcase_add_test(tcase, polls_without_events_yield_less_and_less);
     tcase_add_test(tcase, polls_with_events_do_not_yield);
-    tcase_add_test(tcase, spin_beside_more_threads_than_processors_is_crowded);
-    tcase_add_test(tcase, spin_that_stays_crowded_looks_less_often);
+    tcase_add_test(
+        tcase, spin_beside_more_threads_than_processors_is_oversubscribed);
+    tcase_add_test(tcase, spin_that_stays_oversubscribed_looks_less_often);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -134,7 +134,8 @@ advance(na_plugin_class *cls)
 }
 
 static bool
-greeted(struct tp_channel *channel, const unsigned char *extra, uint32_t length)
+hello_received(
+    struct tp_channel *channel, const unsigned char *extra, uint32_t length)
 {
     char name = (char) ('0' + extra[0]);
 
@@ -173,7 +174,7 @@ static const struct tp_carrier carrier = {.protocol = "pipe",
     .connect = pipe_connect,
     .flush = pipe_flush,
     .advance = advance,
-    .greeted = greeted,
+    .hello_received = hello_received,
     .close = close_pipe};
 
 static void
