@@ -24,6 +24,7 @@ struct na_plugin_ctx {
     struct tp_list receives[WRONG_KINDS];
     struct tp_events events;
     uint32_t dying; /* polls left before the violation; 0: no limit */
+    uint32_t polls; /* of "poll_again_one_more" */
 };
 
 /* Whether the class has this violation. */

@@ -226,6 +226,8 @@ wrong_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
     if (ctx->receives[WRONG_EXPECTED].head || ctx->events.count > 0) {
         if (wrong_is(ctx->cls, "poll_one_more"))
             return (int32_t) max + 1;
+        if (wrong_is(ctx->cls, "poll_again_one_more"))
+            return ctx->polls++ % 2 == 0 ? 0 : (int32_t) max + 1;
         if (wrong_is(ctx->cls, "poll_most"))
             return INT32_MAX;
         if (wrong_is(ctx->cls, "poll_code"))

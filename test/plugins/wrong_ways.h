@@ -15,6 +15,8 @@ struct way {
 static const struct way dying[] = {
     {"poll_one_more",
         BROKEN "poll returned 17 events, at most 16 were asked for" DEAD},
+    {"poll_again_one_more",
+        BROKEN "poll returned 17 events, at most 16 were asked for" DEAD},
     {"poll_most", BROKEN
         "poll returned 2147483647 events, at most 16 were asked for" DEAD},
     {"poll_code", BROKEN "poll returned -99, which is not a code of the ABI"},
