@@ -170,13 +170,15 @@ sm_assist_begin(na_plugin_ctx *ctx, struct sm_op *op, struct sm_conn *conn)
 }
 
 /* Takes up to most pieces from the front; how many. More than one at a time only
- * if the owner does not seem to come. [rma_lock] */
+ * if the owner does not seem to come. *more_p: whether some are left, at that
+ * moment; the connection's end may take them away. [rma_lock] */
 static uint32_t
-take(struct sm_range *range, uint32_t most)
+take(struct sm_range *range, uint32_t most, bool *more_p)
 {
     struct sm_conn *conn = range->conn;
     uint32_t count = 0;
 
+    *more_p = false;
     tp_lock_take(&conn->lock);
     if (declined(range) || !range->open) {
         tp_lock_drop(&conn->lock);
@@ -197,6 +199,7 @@ take(struct sm_range *range, uint32_t most)
         count = 0;
     }
     range->front += count;
+    *more_p = range->front < range->back;
     tp_lock_drop(&conn->lock);
     return count;
 }
@@ -258,15 +261,16 @@ sm_assist_slice(na_plugin_ctx *ctx, const struct sm_target *target)
     struct sm_range *range = &ctx->range;
     uint32_t left = SLICE;
     uint32_t count;
+    bool more = false;
 
-    while (left != 0 && (count = take(range, left)) != 0) {
+    while (left != 0 && (count = take(range, left, &more)) != 0) {
         int32_t ret = sm_move(ctx->cls, target, range->op,
             sm_range_length(range->bytes, range->front - count, count));
         if (ret != NA_PLUGIN_OK)
             return ret;
         left -= count;
     }
-    if (left == 0 && range->front < range->back)
+    if (left == 0 && more)
         return NA_PLUGIN_OK;
 
     uint64_t until = tp_now() + SETTLE_NS;
