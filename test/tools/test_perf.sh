@@ -94,6 +94,10 @@ json '.settings | .threads == 2 and .contexts == 2 and .classes == 2'
 measure bw --level na --local na+sm --threads 3 --contexts 2 --size 64K \
     --verify --write
 json '[.points[].test] == ["bw_write"]'
+for segments in 2 7 1024; do
+    measure bw --local na+sm --segments $segments --size 4001 --verify
+    json ".settings.segments == $segments"
+done
 measure bw --local na+sm --classes 2 --size 3:12 --read --label Name
 json '[.points[].size_bytes] == [3, 6, 12] and .settings.label == "Name"'
 measure lat --local na+sm --pin 0,0
@@ -248,6 +252,12 @@ err_has "--in-process needs ADDRESS"
 run 2 perf lat --local na+sm --size 12Q
 run 2 perf lat --local na+sm --size 0 --level na
 run 2 perf lat --local na+sm --inflight 0
+run 2 perf lat --local na+sm --segments 2
+err_has "--segments is for level bulk"
+run 2 perf bw --local na+sm --segments 1025
+run 2 perf bw --local na+sm --segments 65 --size 1M,64
+err_has "fewer bytes than --segments"
+run 2 perf bw --local na+sm --segments 2 --callgrind
 run 2 perf lat --local na+sm --contexts 2 --threads 1
 run 2 perf lat --local na+sm --single-thread --threads 2
 run 2 perf lat --local na+sm --progress-thread --level na

@@ -69,17 +69,34 @@ on_response(const struct hg_cb_info *info)
     return HG_SUCCESS;
 }
 
+/* Describes an operation's memory, in as many segments as are asked for. */
+static hg_return_t
+describe(struct perf_hg_origin *origin, struct bulk_op *op, bool read)
+{
+    uint32_t count = origin->base.plan->segments;
+    void *bases[PERF_SEGMENTS_MAX];
+    hg_size_t sizes[PERF_SEGMENTS_MAX];
+    hg_size_t each = op->in.size / count;
+
+    for (uint32_t i = 0; i < count; i++) {
+        bases[i] = op->bytes + i * each;
+        sizes[i] = each;
+    }
+    sizes[count - 1] = op->in.size - (count - 1) * each;
+    return HG_Bulk_create(origin->hg.hg_class, count, bases, sizes,
+        read ? HG_BULK_WRITE_ONLY : HG_BULK_READ_ONLY, &op->in.memory);
+}
+
 static hg_return_t
 prepare_op(struct perf_hg_origin *origin, struct bulk_op *op)
 {
     bool read = origin->base.test == PERF_BW_READ;
-    hg_size_t size = origin->base.size;
     hg_return_t ret;
 
     HG_Bulk_free(op->in.memory);
-    op->in = (perf_bulk_in_t){.slot = op->base.base.slot, .size = size};
-    ret = HG_Bulk_create(origin->hg.hg_class, 1, (void **) &op->bytes, &size,
-        read ? HG_BULK_WRITE_ONLY : HG_BULK_READ_ONLY, &op->in.memory);
+    op->in =
+        (perf_bulk_in_t){.slot = op->base.base.slot, .size = origin->base.size};
+    ret = describe(origin, op, read);
     if (ret == HG_SUCCESS)
         ret = perf_hg_op_reset(&op->base, read ? PERF_RPC_PUSH : PERF_RPC_PULL);
     return ret;

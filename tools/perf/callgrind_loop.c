@@ -54,6 +54,7 @@ read_words(struct pair *pair, char **words)
     plan->single = (flags & 2) != 0;
     plan->verify = (flags & 4) != 0;
     plan->threads = plan->contexts = plan->classes = plan->clients = 1;
+    plan->segments = 1;
     pair->info = words[6];
     return perf_plan_check(plan) == NULL;
 }

@@ -30,6 +30,7 @@ enum {
     KEY_CONTEXTS,
     KEY_CLASSES,
     KEY_CLIENTS,
+    KEY_SEGMENTS,
     KEY_IN_PROCESS,
     KEY_BUSY,
     KEY_SINGLE,
@@ -91,6 +92,9 @@ static const struct argp_option options[] = {
     {"classes", KEY_CLASSES, "N", 0,
         "Classes of each client, and of the server (default 1)", 0},
     {"clients", KEY_CLIENTS, "N", 0, "Measuring processes (default 1)", 0},
+    {"segments", KEY_SEGMENTS, "N", 0,
+        "Level bulk: segments of this side's memory, of equal size (default 1)",
+        0},
     {"in-process", KEY_IN_PROCESS, NULL, 0,
         "With ADDRESS: measure by one client in this process, since a child "
         "process cannot be part of an MPI job",
@@ -210,6 +214,9 @@ parse_amount(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_CLASSES:
         settings->classes = small(state, "--classes", arg, PERF_CLASSES_MAX);
+        return 0;
+    case KEY_SEGMENTS:
+        settings->segments = small(state, "--segments", arg, PERF_SEGMENTS_MAX);
         return 0;
     case KEY_CLIENTS:
         settings->clients = small(state, "--clients", arg, PERF_CLIENTS_MAX);
@@ -387,10 +394,17 @@ complete(struct argp_state *state, struct input *input)
         settings->round_ns = ROUND_NS_DEFAULT;
     if (result->token_file && settings->local)
         argp_error(state, "--token-file is for ADDRESS; --local needs none");
+    if (settings->segments > 1 && settings->level != PERF_BULK)
+        argp_error(state, "--segments is for level bulk");
+    for (uint32_t i = 0; i < result->size_count; i++)
+        if (settings->segments > 1 && result->sizes[i] < settings->segments)
+            argp_error(state, "--size: fewer bytes than --segments");
     if (result->in_process && (settings->local || settings->clients != 1))
         argp_error(state, "--in-process needs ADDRESS and has one client");
     if (result->callgrind && !settings->local)
         argp_error(state, "--callgrind needs --local");
+    if (result->callgrind && settings->segments > 1)
+        argp_error(state, "--callgrind is for one segment");
     if (result->callgrind && settings->progress_thread)
         argp_error(state, "--callgrind has both sides in one thread");
     perf_options_plan(result, &plan);
@@ -445,6 +459,7 @@ perf_options_parse(enum perf_action action, int argc, char **argv,
             .contexts = 1,
             .classes = 1,
             .clients = 1,
+            .segments = 1,
             .rounds = ROUNDS_DEFAULT,
             .warm_up = WARM_UP_DEFAULT,
             .origin_cpu = -1,
@@ -471,7 +486,8 @@ perf_options_plan(
         .threads = settings->threads,
         .contexts = settings->contexts,
         .classes = settings->classes,
-        .clients = settings->clients};
+        .clients = settings->clients,
+        .segments = settings->segments};
     for (uint32_t i = 0; i < options_used->size_count; i++)
         if (options_used->sizes[i] > plan_p->size_max)
             plan_p->size_max = options_used->sizes[i];

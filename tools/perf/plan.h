@@ -17,6 +17,7 @@
 #define PERF_SLOTS_MAX 65536U /* operations in flight with one target class */
 #define PERF_SIZE_MAX (UINT64_C(1) << 30)
 #define PERF_MEMORY_MAX (UINT64_C(4) << 30) /* bytes for RMA at the target */
+#define PERF_SEGMENTS_MAX 1024U
 #define PERF_RECEIVES_MAX 256U /* level na: posted in a context of the target */
 
 /* Of all sessions of a server. */
@@ -35,6 +36,7 @@ struct perf_plan {
     uint32_t contexts;    /* of a class, at both sides */
     uint32_t classes;     /* of a client, and of the target */
     uint32_t clients;
+    uint32_t segments; /* of the origin's memory; unknown to the target */
     uint64_t size_max; /* bytes of one operation */
 };
 

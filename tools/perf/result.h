@@ -68,6 +68,7 @@ struct perf_settings {
     uint32_t contexts;    /* of a class */
     uint32_t classes;     /* of a client */
     uint32_t clients;     /* processes */
+    uint32_t segments; /* level bulk: of an operation's memory at the origin */
     uint32_t rounds;
     uint64_t warm_up;    /* operations before each point */
     uint64_t operations; /* of one round; 0: by round_ns */

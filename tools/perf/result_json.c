@@ -145,12 +145,13 @@ perf_json_settings(const struct perf_settings *settings)
         "verify", (int) settings->verify, "progress_thread",
         (int) settings->progress_thread);
     json_t *numbers = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
-                                "s:o, s:o, s:o}",
+                                "s:o, s:o, s:o, s:o}",
         "in_flight", whole(settings->inflight), "threads",
         whole(settings->threads), "contexts", whole(settings->contexts),
         "classes", whole(settings->classes), "clients",
-        whole(settings->clients), "rounds", whole(settings->rounds),
-        "warm_up_operations", whole(settings->warm_up), "round_operations",
+        whole(settings->clients), "segments", whole(settings->segments),
+        "rounds", whole(settings->rounds), "warm_up_operations",
+        whole(settings->warm_up), "round_operations",
         whole(settings->operations), "round_duration_ns",
         whole(settings->round_ns), "origin_processor",
         processor(settings->origin_cpu), "target_processor",

@@ -123,6 +123,7 @@ print_head(const struct perf_result *result, FILE *stream)
     print_count(stream, settings->contexts, "context", "contexts");
     print_count(stream, settings->classes, "class", "classes");
     print_count(stream, settings->clients, "client", "clients");
+    print_count(stream, settings->segments, "segment", "segments");
     print_pins(stream, settings);
     fprintf(stream,
         "\nTalaria %s on %s: %s, %" PRIu32 " processors, Linux %s, %s\n",

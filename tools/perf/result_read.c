@@ -285,6 +285,11 @@ read_settings(
         (uint32_t) read_whole(reader, object, "classes", 1, UINT32_MAX);
     settings->clients =
         (uint32_t) read_whole(reader, object, "clients", 1, UINT32_MAX);
+    /* Since 1.2. */
+    settings->segments = 1;
+    if (json_object_get(object, "segments"))
+        settings->segments =
+            (uint32_t) read_whole(reader, object, "segments", 1, UINT32_MAX);
     settings->rounds =
         (uint32_t) read_whole(reader, object, "rounds", 1, UINT32_MAX);
     settings->warm_up =
