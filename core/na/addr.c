@@ -70,9 +70,10 @@ na_addr_lookup(
     }
     if (!rest) {
         LOG_ERROR(NA,
-            "\"%s\" is not an address of plugin %s: a class opened with "
-            "\"%.*s\" can call it",
-            name, na_class->plugin->name, (int) (scheme - name), name);
+            "\"%s\" is not an address of %s+%s: a class opened with \"%.*s\" "
+            "can call it",
+            name, na_class->plugin->name, na_class->protocol,
+            (int) (scheme - name), name);
         return NA_PROTONOSUPPORT;
     }
     *addr_p = NULL;

@@ -124,7 +124,8 @@ append(char *text, size_t size, const char *format, ...)
     va_end(args);
 }
 
-/* Appends what was found instead: names of plugins, or all protocols. */
+/* Appends what was found instead, names of plugins or all protocols, and where it
+ * was searched. */
 static void
 append_found(char *text, size_t size, const struct plugin_search *search,
     const struct wanted *wanted)
@@ -150,8 +151,8 @@ append_found(char *text, size_t size, const struct plugin_search *search,
     if (separator[0] == ';')
         append(text, size, "; found none");
     if (search->files_only)
-        append(text, size, " in TALARIA_PLUGIN_FILES");
-    separator = search->files_only ? ", " : " in ";
+        append(text, size, "; searched TALARIA_PLUGIN_FILES");
+    separator = search->files_only ? ", " : "; searched ";
     for (size_t i = 0; i < search->folder_count; i++) {
         append(text, size, "%s%s", separator, search->folders[i]);
         separator = ", ";

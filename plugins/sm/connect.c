@@ -45,8 +45,7 @@ log_unreachable(na_plugin_class *cls, na_plugin_addr *addr, int error)
             name, strerror(error), name);
     else
         tp_log(cls->host, level, __FILE__, __LINE__,
-            "sm://%s: connection refused: no such peer (%s)", name,
-            strerror(error));
+            "sm://%s: connection refused: no process has this address", name);
     addr->told = true;
 }
 

@@ -129,7 +129,7 @@ START_TEST(auto_sm_peer_is_reached_by_sm_only_class)
     ck_assert_int_eq(HG_Addr_free(hg_class, s.target), HG_SUCCESS);
     /* For another host the string has no part that this class can use. */
     routes_change_host(s.address);
-    log_expect("is not an address of plugin na", 1, 1);
+    log_expect("is not an address of na+sm", 1, 1);
     ck_assert_int_eq(
         HG_Addr_lookup2(hg_class, s.address, &s.target), HG_PROTONOSUPPORT);
     ck_assert_int_eq(HG_Context_destroy(context), HG_SUCCESS);

@@ -105,7 +105,7 @@ run 0 top --once --pid "$server" --interval 0.3
 out_has "$server talaria: 0 RPC/s"
 out_has talaria.ping
 out_has 'na+sm '
-out_has 'without traffic'
+out_has 'peers without traffic'
 ! grep -q "$(printf '\033')" "$out" || fail "$ran: escape sequences"
 run 0 top --pid "$server" --interval 0.3
 out_has "$server talaria"

@@ -256,8 +256,8 @@ START_TEST(resolve_unknown_name_lists_known_ones)
     char found[PATH_MAX + 64], *end;
 
     begin_with_two();
-    snprintf(
-        found, sizeof found, "; found probe, other in %s", fixture_path("x"));
+    snprintf(found, sizeof found, "; found probe, other; searched %s",
+        fixture_path("x"));
     end = strrchr(found, '/');
     *end = '\0';
     fixture_write("0.json", "{");
@@ -291,7 +291,7 @@ START_TEST(resolve_without_any_plugin_is_reported)
     fixture_begin();
     setenv("TALARIA_PLUGIN_FILES", ":", 1);
     assert_fails("probe+alpha", NA_NOENTRY, TALARIA_STAGE_NOT_FOUND,
-        "found none in TALARIA_PLUGIN_FILES");
+        "found none; searched TALARIA_PLUGIN_FILES");
     ck_assert(fixture_logged("(0 candidates)"));
     plugin_cleanup();
 }

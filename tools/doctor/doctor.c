@@ -134,6 +134,8 @@ tool_doctor(int argc, char **argv)
 
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
         return TOOL_USAGE;
+    /* In order with the log, where both go to one place. */
+    setvbuf(stdout, NULL, _IOLBF, 0);
     /* A file beyond the limit on sizes is a finding, not the end. */
     signal(SIGXFSZ, SIG_IGN);
     doctor.checks = arguments.json ? json_array() : NULL;

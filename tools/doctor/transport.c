@@ -108,8 +108,9 @@ check_open(struct doctor *doctor, const char *info_string)
         char *fault = open_fault();
 
         doctor_report(doctor, DOCTOR_FAILED, info_string,
-            "\"talaria info INFO\" has all candidates", "%s",
-            fault ? fault : "it does not open");
+            "\"talaria info INFO\" has all candidates; on Debian plugins are "
+            "packages, such as talaria-plugin-ofi",
+            "%s", fault ? fault : "it does not open");
         free(fault);
         return false;
     }

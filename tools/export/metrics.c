@@ -51,8 +51,7 @@ static const struct {
     {"request_bytes_total", WATCH_RPC_REQUEST_BYTES,
         "Bytes of their arguments."},
     {"responses_total", WATCH_RPC_ANSWERS, "Responses received or sent."},
-    {"response_bytes_total", WATCH_RPC_ANSWER_BYTES,
-        "Bytes of their arguments."},
+    {"response_bytes_total", WATCH_RPC_ANSWER_BYTES, "Bytes of their results."},
     {"dropped_total", WATCH_RPC_DROPPED,
         "Requests dropped without a response."}};
 

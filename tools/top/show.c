@@ -33,6 +33,16 @@ write_number(char cell[CELL], double value)
             value, letters[i]);
 }
 
+/* A rate is unknown when there is no earlier snapshot. */
+static void
+write_rate(char cell[CELL], const struct view *view, double value)
+{
+    if (view->seconds > 0)
+        write_number(cell, value);
+    else
+        snprintf(cell, CELL, "-");
+}
+
 static void
 write_time(char cell[CELL], double ns)
 {
@@ -118,10 +128,10 @@ show_rpcs(FILE *stream, const struct view *view)
 
         names[i] = row->name;
         snprintf(text[1], CELL, "%s", view_side(row->side));
-        write_number(text[2], row->rate);
+        write_rate(text[2], view, row->rate);
         write_time(text[3], row->p50_ns);
         write_time(text[4], row->p99_ns);
-        write_number(text[5], row->failure_rate);
+        write_rate(text[5], view, row->failure_rate);
         write_number(text[6], failures_of(row));
     }
     show_table(stream, head, sizeof head / sizeof head[0], cells, names,
@@ -139,11 +149,11 @@ is_idle(const struct view_peer *row)
 
 /* Leaves idle peers out, and says how many. */
 static void
-show_peers(FILE *stream, const char *what, const struct view_peer *rows,
+show_peers(FILE *stream, const struct view *view, const struct view_peer *rows,
     size_t count, bool transports)
 {
-    const char *const head[] = {what, "SIDE", "RPC/S", "SENT B/S",
-        "RECEIVED B/S", "FAILED/S", "BULK B/S"};
+    const char *const head[] = {transports ? "TRANSPORT" : "PEER", "SIDE",
+        "RPC/S", "SENT B/S", "RECEIVED B/S", "FAILED/S", "BULK B/S"};
     static struct cells cells[WATCH_SIDES * WATCH_PEERS];
     const char *names[WATCH_SIDES * WATCH_PEERS];
     size_t used = 0;
@@ -151,20 +161,20 @@ show_peers(FILE *stream, const char *what, const struct view_peer *rows,
     for (size_t i = 0; i < count; i++) {
         char(*text)[CELL] = cells[used].text;
 
-        if (!transports && is_idle(&rows[i]))
+        if (!transports && view->seconds > 0 && is_idle(&rows[i]))
             continue;
         names[used++] = rows[i].name;
         snprintf(text[1], CELL, "%s", view_side(rows[i].side));
-        write_number(text[2], rows[i].rate);
-        write_number(text[3], rows[i].sent_rate);
-        write_number(text[4], rows[i].received_rate);
-        write_number(text[5], rows[i].failure_rate);
-        write_number(text[6], rows[i].bulk_rate);
+        write_rate(text[2], view, rows[i].rate);
+        write_rate(text[3], view, rows[i].sent_rate);
+        write_rate(text[4], view, rows[i].received_rate);
+        write_rate(text[5], view, rows[i].failure_rate);
+        write_rate(text[6], view, rows[i].bulk_rate);
     }
     if (used > 0)
         show_table(stream, head, transports ? 7 : 6, cells, names, used);
     if (used < count)
-        fprintf(stream, "  %zu without traffic\n", count - used);
+        fprintf(stream, "  %zu peers without traffic\n", count - used);
 }
 
 void
@@ -173,7 +183,7 @@ show_text(FILE *stream, const struct view *view)
     const struct reader_process *process = view->process;
     char rate[CELL];
 
-    write_number(rate, view->rate);
+    write_rate(rate, view, view->rate);
     fprintf(stream, "%ld %s: ", (long) process->pid, process->command);
     if (!process->valid) {
         fputs("publishes nothing yet\n", stream);
@@ -184,10 +194,9 @@ show_text(FILE *stream, const struct view *view)
     if (view->rpc_count > 0)
         show_rpcs(stream, view);
     if (view->transport_count > 0)
-        show_peers(
-            stream, "TRANSPORT", view->transports, view->transport_count, true);
+        show_peers(stream, view, view->transports, view->transport_count, true);
     if (view->peer_count > 0)
-        show_peers(stream, "PEER", view->peers, view->peer_count, false);
+        show_peers(stream, view, view->peers, view->peer_count, false);
 }
 
 static json_t *
