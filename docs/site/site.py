@@ -36,6 +36,7 @@ NAVIGATION = (
         ('docs/threads.md', 'Threads and waiting'),
         ('docs/embedding.md', 'Embedding'),
         ('docs/tuning.md', 'Tuning'),
+        ('docs/performance.md', 'Performance'),
         ('docs/watching.md', 'Watching a service'),
         ('SECURITY.md', 'Security'),
         ('docs/troubleshooting.md', 'Troubleshooting'),
