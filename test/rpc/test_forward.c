@@ -454,6 +454,7 @@ START_TEST(forward_offsets_are_not_payload)
     uint32_t value;
 
     session_begin(&s, _i, &setup_offsets);
+    /* input and output */
     log_expect("put not decoded: HG_OVERFLOW", 2, 2);
     handle = session_handle(&s, own_ids[OWN_SHORT]);
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);

@@ -51,7 +51,7 @@ START_TEST(create_too_large_refused)
 END_TEST
 
 /* Before anything is uploaded. */
-START_TEST(create_of_what_exists_refused)
+START_TEST(create_of_existing_path_refused)
 {
     union copy_in in = {.create = {.size = 1}};
     union copy_out out;
@@ -165,7 +165,7 @@ copy_hostile_paths_suite(void)
     tcase_add_test(tcase, path_with_parent_folder_refused);
     tcase_add_test(tcase, path_too_long_refused);
     tcase_add_test(tcase, create_too_large_refused);
-    tcase_add_test(tcase, create_of_what_exists_refused);
+    tcase_add_test(tcase, create_of_existing_path_refused);
     tcase_add_test(tcase, link_with_parent_folder_refused);
     tcase_add_test(tcase, remove_invalid_refused);
     tcase_add_test(tcase, list_invalid_refused);

@@ -16,7 +16,7 @@ struct raw_peer {
     ucp_ep_h ep;
     bool gone; /* the other side has closed, or ended */
     struct ucx_hello hello;
-    bool hello_received;  /* hello was received */
+    bool hello_received;
     uint32_t messages;    /* received messages, hellos excluded */
     union ucx_header got; /* the last of them */
     uint32_t got_length;
