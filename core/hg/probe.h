@@ -14,9 +14,12 @@
 #define _SDT_HAS_SEMAPHORES 1
 #include <sys/sdt.h>
 
-/* DTRACE_PROBE4 passes no variable arguments on. */
+/* DTRACE_PROBE4 passes no variable arguments on, of which clang warns. */
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wgnu-zero-variadic-macro-arguments"
+#if __has_warning("-Wc23-extensions")
+#pragma clang diagnostic ignored "-Wc23-extensions"
+#endif
 #endif
 
 /* All probes share one semaphore. */

@@ -13,7 +13,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #ifdef EXPORT_HAVE_MICROHTTPD
 
@@ -123,36 +125,63 @@ search(struct server *server, const sigset_t *signals)
     } while (sigtimedwait(signals, NULL, &pause) < 0);
 }
 
+/* A socket that listens on a port of the loopback, by its own calls rather than
+ * libmicrohttpd's, which keeps no errno. *port_p becomes the port that 0 stands
+ * for. -1: errno says why. */
+static int
+listen_on(uint16_t *port_p)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET,
+        .sin_port = htons(*port_p),
+        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof(at);
+    int on = 1;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0)
+        return -1;
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
+        bind(fd, (struct sockaddr *) &at, sizeof(at)) != 0 ||
+        listen(fd, (int) CONNECTIONS_MAX) != 0 ||
+        getsockname(fd, (struct sockaddr *) &at, &size) != 0) {
+        int error = errno;
+        close(fd);
+        errno = error;
+        return -1;
+    }
+    *port_p = ntohs(at.sin_port);
+    return fd;
+}
+
 int
 serve_metrics(struct reader *reader, uint16_t port)
 {
     struct server server = {
         .reader = reader, .lock = PTHREAD_MUTEX_INITIALIZER};
-    struct sockaddr_in at = {.sin_family = AF_INET,
-        .sin_port = htons(port),
-        .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    const union MHD_DaemonInfo *info;
     struct MHD_Daemon *daemon;
     sigset_t signals;
+    int fd = listen_on(&port);
 
+    if (fd < 0) {
+        fprintf(stderr, "talaria export: port %u of 127.0.0.1: %s\n", port,
+            strerror(errno));
+        return TOOL_FAILED;
+    }
     sigemptyset(&signals);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    /* owns the socket from here on */
     daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, port, NULL, NULL,
-        handle, &server, MHD_OPTION_SOCK_ADDR, &at, MHD_OPTION_CONNECTION_LIMIT,
-        CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_END);
-    info =
-        daemon ? MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;
-    if (!info) {
-        fprintf(stderr, "talaria export: port %u of 127.0.0.1: %s\n", port,
-            strerror(errno));
-        if (daemon)
-            MHD_stop_daemon(daemon);
+        handle, &server, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
+        MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_END);
+    if (!daemon) {
+        fputs("talaria export: libmicrohttpd cannot start\n", stderr);
         return TOOL_FAILED;
     }
-    printf("http://127.0.0.1:%u/metrics\n", info->port);
+    printf("http://127.0.0.1:%u/metrics\n", port);
     fflush(stdout);
     search(&server, &signals);
     MHD_stop_daemon(daemon);
