@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The reader's end of a range: asking, taking pieces from the front, and knowing
- * when nothing can be written any more. */
+/* The initiator's end of a range: asking, taking pieces from the front, and knowing
+ * when the owner copies nothing any more. */
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
@@ -70,27 +70,42 @@ declined(struct sm_range *range)
     return range->declined;
 }
 
+/* Learns which pieces of a put the owner has copied. [conn->lock] */
+static void
+refresh(struct sm_range *range)
+{
+    /* acquire: the piece is copied before its bit is set */
+    if (range->put && !range->lost)
+        range->copied = atomic_load_explicit(
+            &range->conn->tx.control->copied, memory_order_acquire);
+}
+
+/* Whether the owner has copied a piece. */
 static bool
 copied(const struct sm_range *range, uint32_t piece)
 {
+    if (range->put)
+        return range->copied >> piece & 1;
     /* acquire: the mark is copied behind the piece */
     return atomic_load_explicit(&range->marks[piece], memory_order_acquire) ==
            sm_range_mark(range->number, piece);
 }
 
-/* Whether all pieces that the owner has taken are copied. */
+/* Whether all pieces that the owner has taken are copied. [conn->lock] */
 static bool
-settled(const struct sm_range *range)
+settled(struct sm_range *range)
 {
+    refresh(range);
     for (uint32_t i = range->back; i < range->pieces; i++)
         if (!copied(range, i))
             return false;
     return true;
 }
 
-/* Where the operation's next bytes go, and how many there are in one segment. */
+/* Where the operation's next bytes are on this side, and how many of them in one
+ * segment. */
 static uint64_t
-destination(const struct sm_op *op, uint64_t *length_p)
+local_place(const struct sm_op *op, uint64_t *length_p)
 {
     const na_plugin_segment *segment = op->rma.local->segments;
     uint64_t offset = op->rma.local_offset;
@@ -121,28 +136,32 @@ sm_assist_begin(na_plugin_ctx *ctx, struct sm_op *op, struct sm_conn *conn)
 {
     struct sm_range *range = &ctx->range;
     uint64_t length;
-    uint64_t to = destination(op, &length);
+    uint64_t bytes = local_place(op, &length);
+    bool put = op->kind == SM_OP_PUT;
 
     if (length > op->rma.length)
         length = op->rma.length;
     if (length > SM_RANGE_MOST)
         length = SM_RANGE_MOST;
     if (range->refused || range->op != NULL || conn->range != NULL ||
-        !conn->assists || conn->unassisted || conn->process.pidfd < 0 ||
-        length < SM_ASSIST_LEAST ||
+        !(put ? conn->assists_puts : conn->assists) || conn->unassisted ||
+        conn->process.pidfd < 0 || length < SM_ASSIST_LEAST ||
         (op->rma.length < WAKE && sm_ring_any_sleeper(&conn->tx)))
         return false;
 
     uint32_t number = next_number(ctx->cls);
     uint32_t pieces = sm_range_count((uint32_t) length);
-    const struct sm_range_place place = {to, (uintptr_t) range->marks};
-    const struct sm_rma_record record = {.verb = SM_RMA_ASSIST,
+    const struct sm_range_place place = {
+        bytes, put ? 0 : (uintptr_t) range->marks};
+    const struct sm_rma_record record = {
+        .verb = put ? SM_RMA_ASSIST_PUT : SM_RMA_ASSIST,
         .reply_to = op->own_ctx,
         .number = number,
         .mem = op->rma.remote->mem.keyed.key,
         .offset = op->rma.remote_offset,
         .length = (uint32_t) length};
 
+    atomic_store_explicit(&conn->tx.control->copied, 0, memory_order_relaxed);
     /* release: the owner reads it once it has the record */
     atomic_store_explicit(&conn->tx.control->claim,
         sm_range_claim(number, 0, pieces), memory_order_release);
@@ -156,6 +175,8 @@ sm_assist_begin(na_plugin_ctx *ctx, struct sm_op *op, struct sm_conn *conn)
     range->number = number;
     range->bytes = (uint32_t) length;
     range->pieces = range->back = pieces;
+    range->put = put;
+    range->copied = 0;
     range->front = 0;
     range->open = true;
     range->lost = range->declined = range->ending = range->warned = false;
@@ -229,12 +250,13 @@ static int32_t
 finish(na_plugin_ctx *ctx, const struct sm_target *target)
 {
     struct sm_range *range = &ctx->range;
+    struct sm_counters *counters = &ctx->cls->counters;
     struct sm_op *op = range->op;
     int32_t ret = NA_PLUGIN_OK;
 
     tp_lock_take(&range->conn->lock);
     shut(range);
-    bool quiet = range->declined || settled(range);
+    bool quiet = settled(range) || range->declined;
     tp_lock_drop(&range->conn->lock);
     if (!quiet) /* it has taken one more meanwhile */
         return NA_PLUGIN_E_AGAIN;
@@ -248,7 +270,9 @@ finish(na_plugin_ctx *ctx, const struct sm_target *target)
             op->rma.local_offset += length;
             op->rma.remote_offset += length;
             op->rma.length -= length;
-            tp_count_shared(&ctx->cls->counters.get_bytes, length);
+            tp_count_shared(
+                range->put ? &counters->put_bytes : &counters->get_bytes,
+                length);
         }
     }
     forget(ctx);
@@ -291,7 +315,7 @@ hung_up(int fd)
     return poll(&socket, 1, 0) == 1 && (socket.revents & POLLHUP) != 0;
 }
 
-/* Whether the process that may be writing has ended, or has ended the connection,
+/* Whether the process that may be copying has ended, or has ended the connection,
  * which it does after its last access. [conn->lock] */
 static bool
 gone(const struct sm_range *range)
@@ -303,7 +327,7 @@ gone(const struct sm_range *range)
            (fd >= 0 && hung_up(fd));
 }
 
-/* Logs, once, that a get waits long for its peer, which may be stopped. */
+/* Logs, once, that an operation waits long for its peer, which may be stopped. */
 static void
 warn_of_wait(na_plugin_ctx *ctx)
 {
@@ -316,10 +340,9 @@ warn_of_wait(na_plugin_ctx *ctx)
         return;
     range->warned = true;
     TP_LOG(ctx->cls->host, WARNING,
-        "context %u: a get cannot end before process %d has: it may still copy "
-        "a "
-        "part of it",
-        ctx->id, (int) range->pid);
+        "context %u: a %s cannot end before process %d has: it may still copy "
+        "a part of it",
+        ctx->id, range->put ? "put" : "get", (int) range->pid);
 }
 
 bool
@@ -346,6 +369,7 @@ sm_assist_lose(na_plugin_class *cls, struct sm_conn *conn)
     if (range == NULL)
         return;
     shut(range);
+    refresh(range);
     conn->range = NULL;
     range->lost = true;
     range->pidfd = fcntl(conn->process.pidfd, F_DUPFD_CLOEXEC, 0);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Large gets that the owner of the memory helps with: the reader's end. */
+/* Large puts and gets that the owner of the memory helps with: the initiator's
+ * end. */
 #ifndef SM_ASSIST_H
 #define SM_ASSIST_H
 
@@ -7,20 +8,20 @@
 #include "context.h"
 #include "move.h"
 
-#define SM_ASSIST_LEAST ((uint64_t) 2 * SM_RANGE_PIECE) /* bytes of a get */
+#define SM_ASSIST_LEAST ((uint64_t) 2 * SM_RANGE_PIECE) /* bytes */
 
 /* Asks the owner to copy its share of the operation's next range; false: it would
  * not, sleeps, or helps another one. [rma_lock, conn->lock] */
 bool sm_assist_begin(
     na_plugin_ctx *ctx, struct sm_op *op, struct sm_conn *conn);
 
-/* Does a slice of the reader's share of ctx->range: OK; AGAIN, if the owner has not
- * copied all of its own; or an error. ctx->range.op is NULL when the range has
+/* Does a slice of the initiator's share of ctx->range: OK; AGAIN, if the owner has
+ * not copied all of its own; or an error. ctx->range.op is NULL when the range has
  * been copied. [rma_lock] */
 int32_t sm_assist_slice(na_plugin_ctx *ctx, const struct sm_target *target);
 
 /* Ends the range, so that the owner takes no more pieces; false: it may still be
- * writing one. [rma_lock] */
+ * copying one. [rma_lock] */
 bool sm_assist_stop(na_plugin_ctx *ctx);
 
 /* The same, and waits for it, before the context is destroyed; no other range

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The owner's end of a range: taking pieces from the back, and writing them into
- * the reader's memory. Everything that the reader sends is checked or leads to its
- * own memory: what it can read is what its registration permits. */
+/* The owner's end of a range: taking pieces from the back, and copying them to or
+ * from the initiator's memory. Everything that the initiator sends is checked or
+ * leads to its own memory: what it can read and write is what its registration
+ * permits. */
 #include <sys/uio.h>
 
 #include "assist_owner.h"
@@ -29,7 +30,7 @@ end(na_plugin_class *cls, struct sm_conn *conn)
     sm_pending_drop(cls);
 }
 
-/* The reader copies the rest. [progress] */
+/* The initiator copies the rest. [progress] */
 static void
 decline(na_plugin_class *cls, struct sm_conn *conn, uint32_t number)
 {
@@ -45,9 +46,9 @@ sm_assist_take(na_plugin_class *cls, struct sm_conn *conn,
     const struct sm_range_task *task)
 {
     if (task->number == 0 || task->bytes == 0 || task->bytes > SM_RANGE_MOST)
-        return "it asks for help with a get of invalid length";
+        return "it asks for help with a put or get of invalid length";
     if (!cls->assists)
-        return "it asks for help with a get, which was not offered";
+        return "it asks for help with a put or get, which was not offered";
     if (!conn->task.present) {
         cls->assisting++;
         sm_pending_add(cls);
@@ -78,7 +79,7 @@ static bool
 take(na_plugin_class *cls, struct sm_conn *conn, struct piece *piece_p)
 {
     _Atomic uint64_t *word = &conn->rx.control->claim;
-    /* acquire: pairs with the reader's claims */
+    /* acquire: pairs with the initiator's claims */
     uint64_t claim = atomic_load_explicit(word, memory_order_acquire);
 
     if (!open(&conn->task, claim)) {
@@ -118,7 +119,8 @@ gather(na_plugin_class *cls, const struct sm_range_task *task, uint64_t at,
     const na_plugin_mem *mem = sm_mem_find(cls, task->mem);
     if (mem != NULL && task->offset <= UINT64_MAX - at &&
         tp_mem_permits(&mem->mem, task->offset + at, length,
-            NA_PLUGIN_MEM_READ) == NA_PLUGIN_OK) {
+            task->put ? NA_PLUGIN_MEM_WRITE : NA_PLUGIN_MEM_READ) ==
+            NA_PLUGIN_OK) {
         struct tp_walk walk = {.near = mem->segments,
             .far = &there,
             .near_offset = task->offset + at,
@@ -133,8 +135,8 @@ gather(na_plugin_class *cls, const struct sm_range_task *task, uint64_t at,
     return count;
 }
 
-/* Copies a piece, and its mark behind it, so that no moment is left in which
- * this thread could be stopped between the two; whether it did. */
+/* Copies a piece; whether it did. Behind one of a get goes its mark, so that no
+ * moment is left in which this thread could be stopped between the two. */
 static bool
 copy(na_plugin_class *cls, const struct piece *piece)
 {
@@ -144,20 +146,27 @@ copy(na_plugin_class *cls, const struct piece *piece)
     uint64_t mark = sm_range_mark(task->number, piece->number);
     uint32_t length = sm_range_length(task->bytes, piece->number, 1);
     struct iovec near[VECTOR + 1];
-    struct iovec far[2] = {{(void *) (uintptr_t) (task->place.to + at), length},
+    struct iovec far[2] = {
+        {(void *) (uintptr_t) (task->place.bytes + at), length},
         {(void *) (uintptr_t) (task->place.marks +
                                piece->number * sizeof(mark)),
             sizeof(mark)}};
     uint32_t count = gather(cls, task, at, length, near);
+    ssize_t moved;
 
     if (count == 0 || sm_socket_process_ended(piece->pidfd) ||
         (cls->privileged && !sm_privilege_drop(&privilege)))
         return false;
-    near[count] = (struct iovec){&mark, sizeof(mark)};
-    ssize_t moved = process_vm_writev(piece->pid, near, count + 1, far, 2, 0);
+    if (task->put) {
+        moved = process_vm_readv(piece->pid, near, count, far, 1, 0);
+    } else {
+        near[count] = (struct iovec){&mark, sizeof(mark)};
+        moved = process_vm_writev(piece->pid, near, count + 1, far, 2, 0) -
+                (ssize_t) sizeof(mark);
+    }
     if (cls->privileged)
         sm_privilege_restore(&privilege);
-    if (moved != (ssize_t) (length + sizeof(mark)))
+    if (moved != (ssize_t) length)
         return false;
     tp_count_shared(&cls->counters.assisted_bytes, length);
     return true;
@@ -194,6 +203,9 @@ sm_assist_advance(na_plugin_class *cls)
         conn->task.busy = false;
         if (!copied)
             decline(cls, conn, piece.task.number);
+        else if (piece.task.put) /* release: after the last access to it */
+            atomic_fetch_or_explicit(&conn->rx.control->copied,
+                UINT64_C(1) << piece.number, memory_order_release);
     }
     tp_lock_take(&conn->lock);
     conn->users--;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Large gets that the owner of the memory helps with: the owner's end. */
+/* Large puts and gets that the owner of the memory helps with: the owner's end. */
 #ifndef SM_ASSIST_OWNER_H
 #define SM_ASSIST_OWNER_H
 
 #include "conn.h"
 
-/* A peer asks to copy a range: number, registration, place in that, and at the
+/* A peer asks to copy a range: put or get, number, registration, place in that, and at the
  * peer. NULL, or what is wrong with it. [progress] */
 const char *sm_assist_take(na_plugin_class *cls, struct sm_conn *conn,
     const struct sm_range_task *task);

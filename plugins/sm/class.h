@@ -53,7 +53,8 @@ struct sm_counters {
     _Atomic uint64_t get_bytes;
     _Atomic uint64_t emulated_bytes; /* of both, copied by the owner */
     _Atomic uint64_t mapped_bytes;   /* of both, through mapped memory */
-    _Atomic uint64_t assisted_bytes; /* of peers' gets, copied by this class */
+    _Atomic uint64_t assisted_bytes; /* of peers' puts and gets, copied by this
+                                class */
     _Atomic uint64_t segments;       /* shared segments of peers, mapped */
     _Atomic uint64_t refused_rma;    /* puts and gets, by a peer's registry */
 };
@@ -70,7 +71,7 @@ struct na_plugin_class {
     bool no_block;    /* na.wait/1 is not used */
     bool no_retry;    /* submissions may return AGAIN */
     bool membarrier;
-    bool assists; /* copies ranges of peers' gets, and lets them do so */
+    bool assists; /* copies ranges of peers' puts and gets, and lets them */
     uint8_t key[SM_KEY_SIZE];  /* a hash of open_info.auth_key */
     uid_t uid;                 /* the effective one when it was opened */
     uint32_t user_connections; /* of each other user */

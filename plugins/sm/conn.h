@@ -62,7 +62,8 @@ struct sm_conn {
                             user is another */
     bool same_user;      /* as this class's */
     bool emulates;       /* the peer copies on request */
-    bool assists;        /* and ranges of large gets */
+    bool assists;        /* and ranges of large gets, */
+    bool assists_puts;   /* and of large puts */
     bool watched;        /* process.pidfd is in the class's epoll set */
     int fd;              /* the socket, or -1 */
     int closing_fd;      /* the same, ended, while users copy; or -1 */

@@ -328,7 +328,8 @@ take_range(na_plugin_class *cls, struct sm_conn *conn,
     const struct sm_rma_record *record, const unsigned char *place,
     uint32_t length)
 {
-    struct sm_range_task task = {.number = (uint32_t) record->number,
+    struct sm_range_task task = {.put = record->verb == SM_RMA_ASSIST_PUT,
+        .number = (uint32_t) record->number,
         .bytes = record->length,
         .mem = record->mem,
         .offset = record->offset};
@@ -369,6 +370,7 @@ sm_emulated_take(na_plugin_class *cls, struct sm_conn *conn,
             record.last != 0 ? NA_PLUGIN_MEM_WRITE : NA_PLUGIN_MEM_READ);
         break;
     case SM_RMA_ASSIST:
+    case SM_RMA_ASSIST_PUT:
         wrong = take_range(cls, conn, &record, payload, length);
         break;
     default:

@@ -17,11 +17,12 @@ enum sm_rma_verb {
                         DONE */
     SM_RMA_DATA = 3,   /* brings bytes of a get, or a status */
     SM_RMA_DONE = 4,   /* status of a put */
-    SM_RMA_ASSIST = 6, /* is getting length bytes, and invites the owner to copy
-                          some of them; sm_range_place follows */
     SM_RMA_MAP = 5,    /* wants to map the shared segment that registration mem
                         is, to write to it if last is set; it is passed over
                         the socket */
+    SM_RMA_ASSIST = 6, /* is getting length bytes, and invites the owner to copy
+                          some of them; sm_range_place follows */
+    SM_RMA_ASSIST_PUT = 7, /* the same of a put */
 };
 
 struct sm_rma_record {
@@ -31,7 +32,7 @@ struct sm_rma_record {
     uint8_t zero;
     int32_t status;  /* DATA, DONE */
     uint64_t number; /* of the operation, the requester's */
-    uint64_t mem;    /* GET, PUT, MAP: id of the registration */
+    uint64_t mem;    /* GET, PUT, MAP, ASSIST: id of the registration */
     uint64_t offset; /* into that */
     uint32_t length; /* bytes of data wanted or brought */
     uint32_t zero_too;

@@ -46,7 +46,7 @@ sm_conn_make(na_plugin_class *cls)
     atomic_store_explicit(
         &conn->denied, cls->copy_denied, memory_order_relaxed);
     conn->emulates = conn->watched = conn->same_user = false;
-    conn->assists = conn->unassisted = false;
+    conn->assists = conn->assists_puts = conn->unassisted = false;
     conn->range = NULL;
     tp_lock_drop(&conn->lock);
 
@@ -138,6 +138,8 @@ sm_conn_take_hello(na_plugin_class *cls, struct sm_conn *conn,
     conn->owner = hello->owner;
     conn->emulates = (hello->flags & SM_HELLO_EMULATES) != 0;
     conn->assists = cls->assists && (hello->flags & SM_HELLO_ASSISTS) != 0;
+    conn->assists_puts =
+        cls->assists && (hello->flags & SM_HELLO_ASSISTS_PUTS) != 0;
     conn->tx.ordered =
         !cls->membarrier || (hello->flags & SM_HELLO_MEMBARRIER) == 0;
     conn->peer = peer;

@@ -18,7 +18,7 @@ compose(const na_plugin_class *cls, int32_t status)
         .size = sizeof(hello),
         .flags = SM_HELLO_EMULATES |
                  (cls->membarrier ? SM_HELLO_MEMBARRIER : 0) |
-                 (cls->assists ? SM_HELLO_ASSISTS : 0),
+                 (cls->assists ? SM_HELLO_ASSISTS | SM_HELLO_ASSISTS_PUTS : 0),
         .status = status,
         .capacity = cls->ring_capacity,
         .longest = cls->longest,

@@ -33,7 +33,7 @@ static const na_plugin_setting *const settings[] = {
     TP_SETTING(NUMBER, 1, 1000000, "sm.user_connections", "64",
         "connections that each other user may have, if admitted"),
     TP_SETTING(BOOLEAN, 0, 1, "sm.assist", "yes",
-        "no: the reader alone copies a large get"),
+        "no: one side alone copies a large put or get"),
     NULL};
 
 static const void *

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Ranges: large gets by two processors. The reader copies pieces from the front,
- * and the owner of the memory, if it polls meanwhile, pieces from the back, both
- * by the kernel. assist.c is the reader's end, assist_owner.c the owner's.
+ * Ranges: large puts and gets by two processors. The initiator copies pieces from
+ * the front, and the owner of the remote memory, if it polls meanwhile, pieces
+ * from the back, both by the kernel. assist.c is the initiator's end,
+ * assist_owner.c the owner's.
  *
- * The two meet in the claim word of the reader's ring (sm_ring_control.claim): a
- * piece belongs to the side that has moved its end of the range past it. The
- * owner writes into the reader's memory, as a network adapter would. So a get
- * does not end, not even cancelled, while a piece that the owner has claimed may
- * still be written: until the mark that the kernel copies behind the piece has
- * arrived, or the owner has declined or hung up, which it does after its last
- * access, or its process has ended. There is no limit to that time.
+ * The two meet in the claim word of the initiator's ring (sm_ring_control.claim):
+ * a piece belongs to the side that has moved its end of the range past it. The
+ * owner accesses the initiator's memory, as a network adapter would. So the
+ * operation does not end, not even cancelled, while a piece that the owner has
+ * claimed may still be copied: until the owner has said that it is, or has declined
+ * or hung up, which it does after its last access, or its process has ended. There
+ * is no limit to that time.
+ *
+ * That a piece is copied the owner says, for a get, by a mark that the kernel
+ * copies behind the piece; for a put, by a bit (sm_ring_control.copied).
  */
 #ifndef SM_RANGE_H
 #define SM_RANGE_H
@@ -23,23 +27,24 @@
 #include <sys/types.h>
 
 #define SM_RANGE_PIECE (256U << 10) /* bytes */
-#define SM_RANGE_PIECES 64U         /* of a get, or of a part of one */
+#define SM_RANGE_PIECES 64U         /* of an operation, or of a part of one */
 #define SM_RANGE_MOST ((uint64_t) SM_RANGE_PIECES * SM_RANGE_PIECE)
 
 struct sm_conn;
 struct sm_op;
 
-/* What the owner is asked, behind the record (verb SM_RMA_ASSIST), in which
- * number is the range's, and mem, offset and length are its place at the owner.
- * Both are addresses at the reader. */
+/* What the owner is asked, behind the record (SM_RMA_ASSIST, SM_RMA_ASSIST_PUT),
+ * in which number is the range's, and mem, offset and length are its place at the
+ * owner. Both are addresses at the initiator. */
 struct sm_range_place {
-    uint64_t to;    /* of the range's first byte */
-    uint64_t marks; /* of a word for each piece */
+    uint64_t bytes; /* of the range's first byte */
+    uint64_t marks; /* of a word for each piece; of a put 0 */
 };
 
 static_assert(sizeof(struct sm_range_place) == 16, "layout");
+static_assert(SM_RANGE_PIECES <= 64, "a bit for each");
 
-/* At the reader: a range of a get of a context. Guarded by ctx->rma_lock; what
+/* At the initiator: a range of an operation of a context. Guarded by ctx->rma_lock; what
  * changes while it is open, from front to fd, by conn->lock; op is also read under
  * ctx->lock. */
 struct sm_range {
@@ -48,7 +53,9 @@ struct sm_range {
     uint32_t number;
     uint32_t bytes;
     uint32_t pieces;
-    uint32_t front;   /* pieces taken by the reader, */
+    bool put;
+    uint64_t copied;  /* of a put: the bits, when last looked at */
+    uint32_t front;   /* pieces taken by the initiator, */
     uint32_t back;    /* and the first one taken by the owner */
     bool open;        /* the owner may take more */
     bool declined;    /* the owner copies no more pieces */
@@ -56,7 +63,7 @@ struct sm_range {
     pid_t pid;        /* of the peer */
     int pidfd;        /* the same, or -1, */
     int fd;           /* and its socket, half-closed, or -1 */
-    bool ending;      /* the operation ends when nothing can be written: */
+    bool ending;      /* the operation ends when no piece can be copied: */
     int32_t status;   /* with this status */
     bool refused;     /* the context is being destroyed: begin no other */
     bool warned;      /* the log says that it takes long */
@@ -64,9 +71,10 @@ struct sm_range {
     alignas(64) _Atomic uint64_t marks[SM_RANGE_PIECES]; /* sm_range_mark */
 };
 
-/* At the owner: a range of its memory that a peer gets. [progress] */
+/* At the owner: a range of its memory that a peer accesses. [progress] */
 struct sm_range_task {
     bool present;
+    bool put;
     bool busy;      /* a thread copies a piece */
     uint32_t taken; /* pieces */
     uint32_t number;

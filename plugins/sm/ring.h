@@ -51,6 +51,8 @@ struct sm_ring_control {
     alignas(64) _Atomic uint64_t claim;
     _Atomic uint64_t declined; /* number of the last that the consumer stopped
                                   copying */
+    _Atomic uint64_t copied;   /* of a put: pieces that the consumer has copied,
+                                  one bit for each */
 };
 
 static_assert(sizeof(_Atomic uint64_t) == 8, "no lock inside an atomic");
@@ -60,6 +62,7 @@ static_assert(offsetof(struct sm_ring_control, watched) == 160, "layout");
 static_assert(offsetof(struct sm_ring_control, waiting) == 192, "layout");
 static_assert(offsetof(struct sm_ring_control, claim) == 256, "layout");
 static_assert(offsetof(struct sm_ring_control, declined) == 264, "layout");
+static_assert(offsetof(struct sm_ring_control, copied) == 272, "layout");
 
 /* The producer's end. The records are mapped twice in a row, so that none
  * wraps. */

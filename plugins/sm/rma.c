@@ -284,8 +284,7 @@ do_slice(na_plugin_ctx *ctx, struct sm_op *op)
             ret = NA_PLUGIN_E_HOSTUNREACH;
         else
             ret = hold(cls, conn, op, &target);
-        if (ret == NA_PLUGIN_OK && !assisted && target.pid != 0 &&
-            op->kind == SM_OP_GET)
+        if (ret == NA_PLUGIN_OK && !assisted && target.pid != 0)
             assisted = sm_assist_begin(ctx, op, conn);
         tp_lock_drop(&conn->lock);
     }
@@ -335,8 +334,9 @@ hand_over(na_plugin_ctx *ctx, struct sm_op *op)
     return same ? NA_PLUGIN_OK : NA_PLUGIN_E_AGAIN;
 }
 
-/* A slice of a get that the peer helps with has this result: AGAIN in its place as
- * long as the get must not end, since the peer may be writing. [rma_lock] */
+/* A slice of an operation that the peer helps with has this result: AGAIN in its
+ * place as long as the operation must not end, since the peer may be copying.
+ * [rma_lock] */
 static int32_t
 settle(na_plugin_ctx *ctx, struct sm_op *op, int32_t ret)
 {

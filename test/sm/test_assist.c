@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Large gets of memory whose owner polls: both sides copy. The owner is another
- * process, which may be stopped or killed, and the get may be cancelled: no byte
- * is wrong, and none is written after the get has ended. */
+/* Large gets from and puts to memory whose owner polls: both sides copy. The owner
+ * is another process, which may be stopped or killed, and the operation may be
+ * cancelled: no byte is wrong, and none is written after the operation has ended. */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -36,6 +36,9 @@ static na_plugin_addr *peer;
 static na_plugin_mem *remote;
 static na_plugin_mem *local;
 static unsigned char *memory;
+static bool putting;      /* else getting */
+static unsigned char *to; /* what is written: memory, or the owner's */
+static unsigned char *from;
 
 static unsigned char
 byte_at(uint64_t i)
@@ -86,23 +89,26 @@ owner(const struct parent *parent)
     return 0;
 }
 
-/* Starts the owner, and gets a first byte, so that the two are connected. */
+/* Starts the owner of what is put to or got from. */
 static void
-begin(const char *setting, uint32_t contexts)
+begin(bool put, const char *setting, uint32_t contexts)
 {
     const struct node_options options = {.contexts = contexts};
 
     common = mmap(NULL, sizeof(*common), PROT_READ | PROT_WRITE,
         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ck_assert_ptr_ne(common, MAP_FAILED);
-    for (uint64_t i = 0; i < SPACE; i++)
-        common->space[i] = byte_at(i);
     common->setting = setting;
     child = child_start(owner, NULL);
     expect_line(child.in, "ready");
     node_open(&node, &options);
     memory = malloc(SPACE);
     ck_assert_ptr_nonnull(memory);
+    putting = put;
+    from = put ? memory : common->space;
+    to = put ? common->space : memory;
+    for (uint64_t i = 0; i < SPACE; i++)
+        from[i] = byte_at(i);
     local = expose(&node, memory, 1);
     ck_assert_int_eq(node.ops->mem_deserialize(
                          node.cls, common->registration, common->size, &remote),
@@ -129,13 +135,22 @@ end_with_owner(void)
     end();
 }
 
-/* Submits a get of length bytes; NULL: it has already ended. */
+/* Submits a put or get of length bytes in a context. */
+static int32_t
+submit(uint32_t ctx, void *op, uint64_t at, uint64_t source, uint64_t length)
+{
+    return putting ? node.ops->put(node.ctx[ctx], op, local, source, remote, at,
+                         length, peer, 0, 0)
+                   : node.ops->get(node.ctx[ctx], op, local, at, remote, source,
+                         length, peer, 0, 0);
+}
+
+/* The same in the first one; NULL: it has already ended. */
 static void *
-get(uint64_t to, uint64_t from, uint64_t length)
+copy(uint64_t at, uint64_t source, uint64_t length)
 {
     void *op = op_new(&node);
-    int32_t ret = node.ops->get(
-        node.ctx[0], op, local, to, remote, from, length, peer, 0, 0);
+    int32_t ret = submit(0, op, at, source, length);
 
     if (ret == NA_PLUGIN_PENDING)
         return op;
@@ -154,9 +169,9 @@ finish(void *op)
 }
 
 static void
-check(uint64_t to, uint64_t from, uint64_t length)
+check(uint64_t at, uint64_t source, uint64_t length)
 {
-    ck_assert_mem_eq(memory + to, common->space + from, length);
+    ck_assert_mem_eq(to + at, from + source, length);
 }
 
 /* Sleeps for up to so many microseconds. */
@@ -174,14 +189,14 @@ START_TEST(assist_owner_that_polls_copies_a_part)
         2 * PIECE + 1, 5 * PIECE - 7, (4U << 20) + 3, (16U << 20) - 1,
         (16U << 20) + 1, SPACE - 99};
 
-    begin(NULL, 1);
+    begin(_i != 0, NULL, 1);
     for (uint32_t round = 0; round < ROUNDS || common->assisted == 0; round++) {
         uint64_t length = lengths[round % (sizeof(lengths) / sizeof(*lengths))];
-        uint64_t to = round % 97, from = round % 89;
-        memset(memory, 0, length + 99);
-        ck_assert_int_eq(finish(get(to, from, length)), NA_PLUGIN_OK);
-        check(to, from, length);
-        ck_assert_int_eq(memory[to + length], 0);
+        uint64_t at = round % 97, source = round % 89;
+        memset(to, 0, length + 99);
+        ck_assert_int_eq(finish(copy(at, source, length)), NA_PLUGIN_OK);
+        check(at, source, length);
+        ck_assert_int_eq(to[at + length], 0);
     }
     end_with_owner();
 }
@@ -189,9 +204,9 @@ END_TEST
 
 START_TEST(assist_can_be_turned_off)
 {
-    begin("no", 1);
+    begin(_i != 0, "no", 1);
     for (uint32_t round = 0; round < 4; round++) {
-        ck_assert_int_eq(finish(get(0, 0, SPACE)), NA_PLUGIN_OK);
+        ck_assert_int_eq(finish(copy(0, 0, SPACE)), NA_PLUGIN_OK);
         check(0, 0, SPACE);
     }
     ck_assert_uint_eq(common->assisted, 0);
@@ -200,17 +215,17 @@ START_TEST(assist_can_be_turned_off)
 END_TEST
 
 /* Several at a time, of which one is helped with. */
-START_TEST(assist_of_gets_in_flight)
+START_TEST(assist_of_operations_in_flight)
 {
     enum { COUNT = 5 };
     const uint64_t length = SPACE / COUNT - 11;
     void *ops[COUNT];
 
-    begin(NULL, 1);
+    begin(_i != 0, NULL, 1);
     for (uint32_t round = 0; round < ROUNDS / 4; round++) {
-        memset(memory, 0, SPACE);
+        memset(to, 0, SPACE);
         for (uint32_t i = 0; i < COUNT; i++)
-            ops[i] = get(i * length, (COUNT - 1 - i) * length, length);
+            ops[i] = copy(i * length, (COUNT - 1 - i) * length, length);
         for (uint32_t i = 0; i < COUNT; i++)
             ck_assert_int_eq(finish(ops[i]), NA_PLUGIN_OK);
         for (uint32_t i = 0; i < COUNT; i++)
@@ -220,13 +235,13 @@ START_TEST(assist_of_gets_in_flight)
 }
 END_TEST
 
-/* The reader does the rest; only a piece that the owner has begun waits for it. */
+/* The initiator does the rest; only a piece that the owner has begun waits for it. */
 START_TEST(assist_owner_that_is_stopped)
 {
-    begin(NULL, 1);
+    begin(_i != 0, NULL, 1);
     for (uint32_t round = 0; round < ROUNDS; round++) {
-        memset(memory, 0, SPACE);
-        void *op = get(0, 0, SPACE);
+        memset(to, 0, SPACE);
+        void *op = copy(0, 0, SPACE);
         pump();
         kill(child.pid, SIGSTOP);
         for (uint32_t i = 0; i < 200; i++)
@@ -243,21 +258,21 @@ END_TEST
 static void
 expect_untouched(uint64_t length)
 {
-    memset(memory, 0x5A, length);
+    memset(to, 0x5A, length);
     for (uint32_t i = 0; i < 100; i++) {
         pump();
         linger(i, 100);
     }
-    ck_assert_uint_eq(memory[0], 0x5A);
-    ck_assert_int_eq(memcmp(memory, memory + 1, length - 1), 0);
+    ck_assert_uint_eq(to[0], 0x5A);
+    ck_assert_int_eq(memcmp(to, to + 1, length - 1), 0);
 }
 
 START_TEST(assist_owner_that_is_killed)
 {
-    begin(NULL, 1);
-    ck_assert_int_eq(finish(get(0, 0, SPACE)), NA_PLUGIN_OK);
-    void *op = get(0, 0, SPACE);
-    for (int i = 0; i <= _i; i++)
+    begin(_i % 2 != 0, NULL, 1);
+    ck_assert_int_eq(finish(copy(0, 0, SPACE)), NA_PLUGIN_OK);
+    void *op = copy(0, 0, SPACE);
+    for (int i = 0; i <= _i / 2; i++)
         pump();
     child_kill(&child);
     int32_t status = finish(op);
@@ -270,11 +285,11 @@ START_TEST(assist_owner_that_is_killed)
 }
 END_TEST
 
-START_TEST(assist_of_a_get_that_is_cancelled)
+START_TEST(assist_of_an_operation_that_is_cancelled)
 {
-    begin(NULL, 1);
+    begin(_i != 0, NULL, 1);
     for (uint32_t round = 0; round < ROUNDS; round++) {
-        void *op = get(0, 0, SPACE);
+        void *op = copy(0, 0, SPACE);
         for (uint32_t i = 0; i < round % 4; i++)
             pump();
         node.ops->cancel(node.ctx[0], op);
@@ -283,20 +298,18 @@ START_TEST(assist_of_a_get_that_is_cancelled)
         if (round % 8 == 0)
             expect_untouched(SPACE);
     }
-    ck_assert_int_eq(finish(get(1, 2, SPACE - 2)), NA_PLUGIN_OK);
+    ck_assert_int_eq(finish(copy(1, 2, SPACE - 2)), NA_PLUGIN_OK);
     check(1, 2, SPACE - 2);
     end_with_owner();
 }
 END_TEST
 
-/* A context, and then the class, end during a get. */
-START_TEST(assist_of_a_get_whose_context_is_destroyed)
+/* A context, and then the class, end during an operation. */
+START_TEST(assist_of_an_operation_whose_context_is_destroyed)
 {
-    begin(NULL, 2);
+    begin(_i != 0, NULL, 2);
     void *op = op_new(&node);
-    ck_assert_int_eq(
-        node.ops->get(node.ctx[1], op, local, 0, remote, 0, SPACE, peer, 0, 0),
-        NA_PLUGIN_PENDING);
+    ck_assert_int_eq(submit(1, op, 0, 0, SPACE), NA_PLUGIN_PENDING);
     for (uint32_t i = 0; i < 5; i++)
         pump();
     node.ops->ctx_destroy(node.ctx[1]);
@@ -316,12 +329,14 @@ main(void)
         printf("skipped: processes may not access one another's memory\n");
         return 77;
     }
-    tcase_add_test(cases, assist_owner_that_polls_copies_a_part);
-    tcase_add_test(cases, assist_can_be_turned_off);
-    tcase_add_test(cases, assist_of_gets_in_flight);
-    tcase_add_test(cases, assist_owner_that_is_stopped);
-    tcase_add_loop_test(cases, assist_owner_that_is_killed, 0, 5);
-    tcase_add_test(cases, assist_of_a_get_that_is_cancelled);
-    tcase_add_test(cases, assist_of_a_get_whose_context_is_destroyed);
+    /* gets, then puts */
+    tcase_add_loop_test(cases, assist_owner_that_polls_copies_a_part, 0, 2);
+    tcase_add_loop_test(cases, assist_can_be_turned_off, 0, 2);
+    tcase_add_loop_test(cases, assist_of_operations_in_flight, 0, 2);
+    tcase_add_loop_test(cases, assist_owner_that_is_stopped, 0, 2);
+    tcase_add_loop_test(cases, assist_owner_that_is_killed, 0, 10);
+    tcase_add_loop_test(cases, assist_of_an_operation_that_is_cancelled, 0, 2);
+    tcase_add_loop_test(
+        cases, assist_of_an_operation_whose_context_is_destroyed, 0, 2);
     return run_cases("assist", (TCase *const[]){cases}, 1);
 }

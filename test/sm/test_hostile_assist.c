@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A hostile peer uses the claim word of large gets. As the reader it is copied
- * nothing that was not granted; as the owner it makes no get end with bytes that
- * were not copied, and none that has ended be written. */
+/* A hostile peer uses the claim word of large gets and puts. As the initiator it
+ * reads and writes nothing that was not granted; as the owner it makes no get end
+ * with bytes that were not copied, and none that has ended be written. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -26,8 +26,8 @@ struct place {
     uint64_t marks;
 };
 
-static unsigned char *source;      /* the class's memory, or the peer's */
-static unsigned char *destination; /* of the reader */
+static unsigned char *source; /* of a get: the class's memory, or the peer's */
+static unsigned char *destination;
 static uint64_t marks[64];
 
 static _Atomic uint64_t *
@@ -80,25 +80,25 @@ key_of(const na_plugin_mem *mem)
 }
 
 static uint32_t
-count_pieces(unsigned char value)
+count_pieces(const unsigned char *memory, unsigned char value)
 {
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < PIECES; i++) {
-        const unsigned char *piece = destination + (size_t) i * PIECE;
+        const unsigned char *piece = memory + (size_t) i * PIECE;
         ck_assert_int_eq(memcmp(piece, piece + 1, PIECE - 1), 0);
         count += piece[0] == value;
     }
     return count;
 }
 
-/* Asks the class to help with a get; polls. */
+/* Asks the class to help with a get, or a put from the same place; polls. */
 static void
-ask(struct hostile_peer *hostile, uint32_t number, uint64_t key,
+ask(struct hostile_peer *hostile, uint8_t verb, uint32_t number, uint64_t key,
     uint64_t offset, uint32_t length, uint64_t claimed)
 {
     const struct place place = {(uintptr_t) destination, (uintptr_t) marks};
-    const struct rma_record record = {.verb = RMA_ASSIST,
+    const struct rma_record record = {.verb = verb,
         .number = number,
         .mem = key,
         .offset = offset,
@@ -110,16 +110,16 @@ ask(struct hostile_peer *hostile, uint32_t number, uint64_t key,
         pump();
 }
 
-START_TEST(hostile_assist_reader_gets_what_is_granted)
+START_TEST(hostile_assist_initiator_gets_what_is_granted)
 {
     open_both();
     allocate();
     na_plugin_mem *mem = expose(source, NA_PLUGIN_MEM_READ);
     struct hostile_peer hostile = hostile_open(&hostile_target);
     hostile_await_answer(&hostile);
-    /* the reader has taken one piece, and the last */
-    ask(&hostile, 5, key_of(mem), 0, LENGTH, claim(5, 1, 3));
-    ck_assert_uint_eq(count_pieces(0x77), 2);
+    /* the initiator has taken one piece, and the last */
+    ask(&hostile, RMA_ASSIST, 5, key_of(mem), 0, LENGTH, claim(5, 1, 3));
+    ck_assert_uint_eq(count_pieces(destination, 0x77), 2);
     ck_assert_uint_eq(destination[0], 0x11);
     ck_assert_uint_eq(destination[LENGTH - 1], 0x11);
     ck_assert_uint_eq(*word(hostile.ring, CLAIM), claim(5, 1, 1));
@@ -133,8 +133,54 @@ START_TEST(hostile_assist_reader_gets_what_is_granted)
 }
 END_TEST
 
+START_TEST(hostile_assist_initiator_puts_what_is_granted)
+{
+    open_both();
+    allocate();
+    na_plugin_mem *mem = expose(source, NA_PLUGIN_MEM_WRITE);
+    struct hostile_peer hostile = hostile_open(&hostile_target);
+    hostile_await_answer(&hostile);
+    ask(&hostile, RMA_ASSIST_PUT, 5, key_of(mem), 0, LENGTH, claim(5, 1, 3));
+    ck_assert_uint_eq(count_pieces(source, 0x11), 2);
+    ck_assert_uint_eq(source[PIECE], 0x11);
+    ck_assert_uint_eq(source[2 * PIECE], 0x11);
+    ck_assert_uint_eq(count_pieces(destination, 0x11), PIECES);
+    ck_assert_uint_eq(*word(hostile.ring, CLAIM), claim(5, 1, 1));
+    ck_assert_uint_eq(*word(hostile.ring, DECLINED), 0);
+    ck_assert_uint_eq(*word(hostile.ring, COPIED), 6);
+    hostile_target.ops->mem_deregister(hostile_target.cls, mem);
+    hostile_close(&hostile);
+    close_both();
+}
+END_TEST
+
+/* Into a registration without the right, into none, beyond its end, or from where
+ * nothing is mapped. */
+START_TEST(hostile_assist_initiator_puts_nothing_else)
+{
+    open_both();
+    allocate();
+    na_plugin_mem *mem =
+        expose(source, _i == 0 ? NA_PLUGIN_MEM_READ : NA_PLUGIN_MEM_WRITE);
+    struct hostile_peer hostile = hostile_open(&hostile_target);
+    hostile_await_answer(&hostile);
+    uint64_t offset = _i == 2 ? 1 : _i == 3 ? UINT64_MAX - PIECE : 0;
+    if (_i == 4)
+        destination = (unsigned char *) (uintptr_t) 4096;
+    ask(&hostile, RMA_ASSIST_PUT, 5, key_of(mem) ^ (_i == 1), offset, LENGTH,
+        claim(5, 0, PIECES));
+    ck_assert_uint_eq(count_pieces(source, 0x77), PIECES);
+    ck_assert_uint_eq(*word(hostile.ring, DECLINED), 5);
+    ck_assert_uint_eq(*word(hostile.ring, COPIED), 0);
+    check_friend();
+    hostile_target.ops->mem_deregister(hostile_target.cls, mem);
+    hostile_close(&hostile);
+    close_both();
+}
+END_TEST
+
 /* Of a registration without the right, of none, or beyond its end. */
-START_TEST(hostile_assist_reader_gets_nothing_else)
+START_TEST(hostile_assist_initiator_gets_nothing_else)
 {
     open_both();
     allocate();
@@ -143,9 +189,9 @@ START_TEST(hostile_assist_reader_gets_nothing_else)
     struct hostile_peer hostile = hostile_open(&hostile_target);
     hostile_await_answer(&hostile);
     uint64_t offset = _i == 2 ? 1 : _i == 3 ? UINT64_MAX - PIECE : 0;
-    ask(&hostile, 5, key_of(mem) ^ (_i == 1), offset, LENGTH,
+    ask(&hostile, RMA_ASSIST, 5, key_of(mem) ^ (_i == 1), offset, LENGTH,
         claim(5, 0, PIECES));
-    ck_assert_uint_eq(count_pieces(0x77), 0);
+    ck_assert_uint_eq(count_pieces(destination, 0x77), 0);
     ck_assert_uint_eq(*word(hostile.ring, DECLINED), 5);
     check_friend();
     hostile_target.ops->mem_deregister(hostile_target.cls, mem);
@@ -154,7 +200,7 @@ START_TEST(hostile_assist_reader_gets_nothing_else)
 }
 END_TEST
 
-START_TEST(hostile_assist_reader_with_an_invalid_claim_gets_nothing)
+START_TEST(hostile_assist_initiator_with_an_invalid_claim_gets_nothing)
 {
     static const uint64_t claims[] = {0, (uint64_t) 6 << 32 | 4,
         (uint64_t) 5 << 32 | (PIECES + 1), (uint64_t) 5 << 32 | 0xFFFF,
@@ -165,8 +211,8 @@ START_TEST(hostile_assist_reader_with_an_invalid_claim_gets_nothing)
     na_plugin_mem *mem = expose(source, NA_PLUGIN_MEM_READ);
     struct hostile_peer hostile = hostile_open(&hostile_target);
     hostile_await_answer(&hostile);
-    ask(&hostile, 5, key_of(mem), 0, LENGTH, claims[_i]);
-    ck_assert_uint_eq(count_pieces(0x77), 0);
+    ask(&hostile, RMA_ASSIST, 5, key_of(mem), 0, LENGTH, claims[_i]);
+    ck_assert_uint_eq(count_pieces(destination, 0x77), 0);
     ck_assert_uint_eq(*word(hostile.ring, CLAIM), claims[_i]);
     hostile_target.ops->mem_deregister(hostile_target.cls, mem);
     hostile_close(&hostile);
@@ -175,7 +221,7 @@ START_TEST(hostile_assist_reader_with_an_invalid_claim_gets_nothing)
 END_TEST
 
 /* Nothing is mapped there. */
-START_TEST(hostile_assist_reader_with_an_invalid_address_is_declined)
+START_TEST(hostile_assist_initiator_with_an_invalid_address_is_declined)
 {
     open_both();
     allocate();
@@ -184,7 +230,7 @@ START_TEST(hostile_assist_reader_with_an_invalid_address_is_declined)
     hostile_await_answer(&hostile);
     unsigned char *kept = destination;
     destination = (unsigned char *) (uintptr_t) 4096;
-    ask(&hostile, 5, key_of(mem), 0, LENGTH, claim(5, 0, PIECES));
+    ask(&hostile, RMA_ASSIST, 5, key_of(mem), 0, LENGTH, claim(5, 0, PIECES));
     destination = kept;
     ck_assert_uint_eq(*word(hostile.ring, DECLINED), 5);
     hostile_target.ops->mem_deregister(hostile_target.cls, mem);
@@ -214,9 +260,10 @@ START_TEST(hostile_assist_of_invalid_length_ends_connection)
 }
 END_TEST
 
-/* The peer's end of a connection, with a registry that has its memory. */
+/* The peer's end of a connection, with a registry that has its memory. assists:
+ * flags of its hello. */
 static struct hostile_peer
-open_owner(void)
+open_owner(uint32_t assists)
 {
     struct hostile_peer peer = {.socket = call(&hostile_target),
         .memory = make_ring_memory(),
@@ -226,7 +273,7 @@ open_owner(void)
     struct hello hello = good_hello();
     int fds[2] = {peer.memory, make_memory(REGISTRY, SEALS)};
 
-    hello.flags |= HELLO_EMULATES | HELLO_ASSISTS;
+    hello.flags |= HELLO_EMULATES | assists;
     ck_assert_int_eq(pwrite(fds[1], entry, sizeof(entry), SLOT), sizeof(entry));
     peer.ring = mmap(NULL, PAGE + CAPACITY, PROT_READ | PROT_WRITE, MAP_SHARED,
         peer.memory, 0);
@@ -236,7 +283,7 @@ open_owner(void)
     return peer;
 }
 
-/* A get by the class from the peer, which has been asked to help. */
+/* A get by the class from the peer, or a put to it. */
 struct asked {
     struct hostile_peer hostile;
     na_plugin_addr *peer;
@@ -245,8 +292,9 @@ struct asked {
     void *op;
 };
 
+/* Submits it; assists: whether the peer offers to help. */
 static void
-begin(struct asked *asked)
+begin_with(struct asked *asked, bool put, uint32_t assists)
 {
     unsigned char bytes[42] = {3, 3, 1, 0, 2};
     const uint64_t rest[4] = {FOE_OWNER, FOE_KEY, (uintptr_t) source, LENGTH};
@@ -254,22 +302,30 @@ begin(struct asked *asked)
 
     memcpy(bytes + 8, rest, sizeof(rest));
     bytes[40] = 1; /* the slot */
-    asked->hostile = open_owner();
+    asked->hostile = open_owner(assists);
     hostile_await_answer(&asked->hostile);
     void *recv = post_unexpected(&hostile_target, buffer, sizeof(buffer));
     put_word(asked->hostile.ring, 0, UNEXPECTED, 0, 6, 9);
     asked->hostile.position = 64;
     asked->peer = await_message(&hostile_target, 0, recv, 6, 9, true).source;
     free(recv);
-    asked->local = expose(destination, NA_PLUGIN_MEM_WRITE);
+    asked->local =
+        expose(destination, NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE);
     ck_assert_int_eq(hostile_target.ops->mem_deserialize(hostile_target.cls,
                          bytes, sizeof(bytes), &asked->remote),
         NA_PLUGIN_OK);
     asked->op = op_new(&hostile_target);
-    ck_assert_int_eq(
-        hostile_target.ops->get(hostile_target.ctx[0], asked->op, asked->local,
-            0, asked->remote, 0, LENGTH, asked->peer, 0, 0),
+    ck_assert_int_eq((put ? hostile_target.ops->put : hostile_target.ops->get)(
+                         hostile_target.ctx[0], asked->op, asked->local, 0,
+                         asked->remote, 0, LENGTH, asked->peer, 0, 0),
         NA_PLUGIN_PENDING);
+}
+
+/* A get with which the peer has been asked to help. */
+static void
+begin(struct asked *asked)
+{
+    begin_with(asked, false, HELLO_ASSISTS);
 }
 
 static void
@@ -291,7 +347,27 @@ START_TEST(hostile_assist_owner_that_does_nothing)
     begin(&asked);
     ck_assert_int_eq(
         await_op(&hostile_target, 0, asked.op).status, NA_PLUGIN_OK);
-    ck_assert_uint_eq(count_pieces(0x77), PIECES);
+    ck_assert_uint_eq(count_pieces(destination, 0x77), PIECES);
+    finish(&asked);
+    hostile_close(&asked.hostile);
+    close_both();
+}
+END_TEST
+
+/* A put to a peer that helps with gets alone, or that does not do what it offers:
+ * the class copies alone. */
+START_TEST(hostile_assist_owner_that_does_nothing_for_a_put)
+{
+    struct asked asked;
+
+    open_both();
+    allocate();
+    begin_with(&asked, true, _i == 0 ? HELLO_ASSISTS : HELLO_ASSISTS_PUTS);
+    pump();
+    ck_assert_uint_eq(*word(asked.hostile.theirs, CLAIM) != 0, _i != 0);
+    ck_assert_int_eq(
+        await_op(&hostile_target, 0, asked.op).status, NA_PLUGIN_OK);
+    ck_assert_uint_eq(count_pieces(source, 0x11), PIECES);
     finish(&asked);
     hostile_close(&asked.hostile);
     close_both();
@@ -346,23 +422,25 @@ START_TEST(hostile_assist_owner_that_overwrites_the_claim)
         hostile_close(&asked.hostile);
     }
     if (event.status == NA_PLUGIN_OK)
-        ck_assert_uint_eq(count_pieces(0x77), PIECES);
+        ck_assert_uint_eq(count_pieces(destination, 0x77), PIECES);
     check_friend();
     finish(&asked);
     close_both();
 }
 END_TEST
 
-/* It takes a piece and copies nothing: the get waits, also when it is cancelled, as
- * the piece may still be written, until the peer has declined or ended. */
+/* It takes a piece and copies nothing: the get or put waits, also when it is
+ * cancelled, as the piece may still be copied, until the peer has declined or
+ * ended. */
 START_TEST(hostile_assist_owner_that_takes_a_piece_and_waits)
 {
     struct asked asked;
-    bool cancelled = _i >= 2;
+    bool cancelled = _i % 4 >= 2;
+    bool put = _i >= 4;
 
     open_both();
     allocate();
-    begin(&asked);
+    begin_with(&asked, put, put ? HELLO_ASSISTS_PUTS : HELLO_ASSISTS);
     _Atomic uint64_t *theirs = word(asked.hostile.theirs, CLAIM);
     na_plugin_event event;
     while (*theirs == 0)
@@ -380,9 +458,11 @@ START_TEST(hostile_assist_owner_that_takes_a_piece_and_waits)
     event = await_op(&hostile_target, 0, asked.op);
     if (cancelled) {
         ck_assert_int_eq(event.status, NA_PLUGIN_E_CANCELED);
-    } else if (_i == 0) {
+    } else if (_i % 2 == 0) {
         ck_assert_int_eq(event.status, NA_PLUGIN_OK);
-        ck_assert_uint_eq(count_pieces(0x77), PIECES);
+        ck_assert_uint_eq(
+            put ? count_pieces(source, 0x11) : count_pieces(destination, 0x77),
+            PIECES);
     } else {
         ck_assert_int_eq(event.status, NA_PLUGIN_E_HOSTUNREACH);
     }
@@ -468,26 +548,32 @@ END_TEST
 int
 main(void)
 {
-    TCase *reader = tcase_create("reader");
+    TCase *initiator = tcase_create("initiator");
     TCase *owner = tcase_create("owner");
 
     if (!kernel_copies())
         return 77;
-    tcase_add_test(reader, hostile_assist_reader_gets_what_is_granted);
-    tcase_add_loop_test(reader, hostile_assist_reader_gets_nothing_else, 0, 4);
+    tcase_add_test(initiator, hostile_assist_initiator_gets_what_is_granted);
+    tcase_add_test(initiator, hostile_assist_initiator_puts_what_is_granted);
     tcase_add_loop_test(
-        reader, hostile_assist_reader_with_an_invalid_claim_gets_nothing, 0, 6);
-    tcase_add_test(
-        reader, hostile_assist_reader_with_an_invalid_address_is_declined);
+        initiator, hostile_assist_initiator_gets_nothing_else, 0, 4);
     tcase_add_loop_test(
-        reader, hostile_assist_of_invalid_length_ends_connection, 0, 4);
+        initiator, hostile_assist_initiator_puts_nothing_else, 0, 5);
+    tcase_add_loop_test(initiator,
+        hostile_assist_initiator_with_an_invalid_claim_gets_nothing, 0, 6);
+    tcase_add_test(initiator,
+        hostile_assist_initiator_with_an_invalid_address_is_declined);
+    tcase_add_loop_test(
+        initiator, hostile_assist_of_invalid_length_ends_connection, 0, 4);
     tcase_add_test(owner, hostile_assist_owner_that_does_nothing);
     tcase_add_loop_test(
         owner, hostile_assist_owner_that_overwrites_the_claim, 0, 6);
     tcase_add_loop_test(
-        owner, hostile_assist_owner_that_takes_a_piece_and_waits, 0, 4);
+        owner, hostile_assist_owner_that_takes_a_piece_and_waits, 0, 8);
+    tcase_add_loop_test(
+        owner, hostile_assist_owner_that_does_nothing_for_a_put, 0, 2);
     tcase_add_loop_test(
         owner, hostile_assist_context_is_destroyed_after_the_last_access, 0, 2);
     tcase_add_test(owner, hostile_assist_ranges_of_two_peers_differ);
-    return run_cases("hostile_assist", (TCase *const[]){reader, owner}, 2);
+    return run_cases("hostile_assist", (TCase *const[]){initiator, owner}, 2);
 }

@@ -123,8 +123,8 @@ END_TEST
 
 START_TEST(hostile_rma_record_of_unknown_kind_ends_connection)
 {
-    malformed(
-        (struct rma_record){.verb = RMA_ASSIST + 1, .length = PIECE}, PIECE);
+    malformed((struct rma_record){.verb = RMA_ASSIST_PUT + 1, .length = PIECE},
+        PIECE);
 }
 END_TEST
 
