@@ -247,7 +247,7 @@ forget(na_plugin_ctx *ctx)
 /* All pieces are taken, or the owner takes no more: copies what it has left, if
  * it has declined, and moves the operation past the rest. */
 static int32_t
-finish(na_plugin_ctx *ctx, const struct sm_target *target)
+finish(na_plugin_ctx *ctx, struct sm_target *target)
 {
     struct sm_range *range = &ctx->range;
     struct sm_counters *counters = &ctx->cls->counters;
@@ -280,7 +280,7 @@ finish(na_plugin_ctx *ctx, const struct sm_target *target)
 }
 
 int32_t
-sm_assist_slice(na_plugin_ctx *ctx, const struct sm_target *target)
+sm_assist_slice(na_plugin_ctx *ctx, struct sm_target *target)
 {
     struct sm_range *range = &ctx->range;
     uint32_t left = SLICE;

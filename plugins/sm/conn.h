@@ -70,6 +70,7 @@ struct sm_conn {
     int memory_fd;       /* privileged: sm_privilege_open_memory, or -1 */
     uint8_t memory;      /* enum sm_conn_memory */
     struct sm_process process; /* the peer's; its dead is not kept up to date */
+    _Atomic uint64_t alive_ns; /* when its pidfd was last looked at */
     uint64_t owner;            /* the peer class's number, 0: not known yet */
     na_plugin_addr *peer;      /* one reference; NULL before hello */
     na_plugin_addr *called;    /* one reference; the name that was looked up */

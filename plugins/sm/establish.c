@@ -40,6 +40,7 @@ sm_conn_make(na_plugin_class *cls)
     conn->stall_next = NULL;
     conn->fd = conn->closing_fd = conn->memory_fd = -1;
     conn->memory = SM_MEMORY_UNKNOWN;
+    atomic_store_explicit(&conn->alive_ns, 0, memory_order_relaxed);
     conn->process = (struct sm_process){.uid = cls->uid, .pidfd = -1};
     conn->owner = 0;
     conn->state = SM_CONN_FREE;

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Moving a piece of an operation: by process_vm_writev and process_vm_readv, or
- * by plain copies within this process's own and mapped memory. A process number
- * may be given to another process when its owner has died, so the peer's pidfd
- * is looked at before and after each call. */
+/* Moving a piece of an operation: by process_vm_writev and process_vm_readv, by a
+ * descriptor of the process's memory, or by plain copies within this process's own
+ * and mapped memory.
+ *
+ * A process number may be given to another process when its owner has died. So
+ * the peer's pidfd is looked at before copies by the number. A look holds for
+ * LOOK_NS: less than the kernel needs to end a process, give its number to others
+ * in turn until all numbers are used, and begin with the first one again. A
+ * descriptor of memory leads to nobody else. */
 #include <errno.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -10,11 +15,11 @@
 
 #include "mem.h"
 #include "move.h"
-#include "privilege.h"
 #include "socket.h"
 
 #define VECTOR 256        /* parts in one call, a quarter of IOV_MAX */
 #define SMALL (16U << 10) /* bytes that go by target.memory_fd */
+#define LOOK_NS 50000U
 
 static struct tp_walk
 walk(const struct sm_op *op, uint64_t length)
@@ -106,6 +111,26 @@ has_ended(const struct sm_target *target)
     return target->pidfd >= 0 && sm_socket_process_ended(target->pidfd);
 }
 
+/* Looks whether the process has ended, unless that was done a moment ago: false
+ * and errno if it has. */
+static bool
+look(const struct sm_target *target)
+{
+    if (target->conn == NULL)
+        return true;
+    _Atomic uint64_t *last_p = &target->conn->alive_ns;
+    uint64_t now = tp_now();
+
+    if (now - atomic_load_explicit(last_p, memory_order_relaxed) < LOOK_NS)
+        return true;
+    if (has_ended(target)) {
+        errno = ESRCH;
+        return false;
+    }
+    atomic_store_explicit(last_p, now, memory_order_relaxed);
+    return true;
+}
+
 /* Copies one piece by the descriptor of the peer's memory. */
 static int64_t
 copy_piece(int memory_fd, bool put, const struct iovec *here,
@@ -125,17 +150,15 @@ copy_piece(int memory_fd, bool put, const struct iovec *here,
 /* Copies by the kernel, as a process without privileges, as much as one call can:
  * bytes, or -1 and errno. */
 static int64_t
-copy_process(const na_plugin_class *cls, const struct sm_target *target,
+copy_process(const na_plugin_class *cls, struct sm_target *target,
     const struct sm_op *op, uint64_t length)
 {
-    struct sm_privilege privilege = {.dropped = false};
     struct iovec here[VECTOR];
     struct iovec there[VECTOR];
     bool put = op->kind == SM_OP_PUT;
     struct tp_walk parts = walk(op, length);
     struct tp_part part;
     uint32_t count = 0;
-    int64_t moved;
 
     while (count < VECTOR && tp_walk_next(&parts, &part)) {
         here[count] = (struct iovec){part.here, part.length};
@@ -144,24 +167,31 @@ copy_process(const na_plugin_class *cls, const struct sm_target *target,
     }
     if (target->memory_fd >= 0 && count == 1 && here->iov_len <= SMALL)
         return copy_piece(target->memory_fd, put, here, there);
-    if (cls->privileged && !sm_privilege_drop(&privilege)) {
+    if (!look(target))
+        return -1;
+    if (cls->privileged && !target->privilege.dropped &&
+        !sm_privilege_drop(&target->privilege)) {
         errno = EPERM;
         return -1;
     }
-    moved = put ? process_vm_writev(target->pid, here, count, there, count, 0)
-                : process_vm_readv(target->pid, here, count, there, count, 0);
-    if (cls->privileged)
-        sm_privilege_restore(&privilege);
-    return moved;
+    return put ? process_vm_writev(target->pid, here, count, there, count, 0)
+               : process_vm_readv(target->pid, here, count, there, count, 0);
+}
+
+void
+sm_move_end(struct sm_target *target)
+{
+    sm_privilege_restore(&target->privilege);
+    target->privilege.dropped = false;
 }
 
 int32_t
-sm_move(na_plugin_class *cls, const struct sm_target *target, struct sm_op *op,
+sm_move(na_plugin_class *cls, struct sm_target *target, struct sm_op *op,
     uint64_t length)
 {
     struct sm_counters *counters = &cls->counters;
 
-    if (has_ended(target))
+    if (target->pid == 0 && !look(target))
         return NA_PLUGIN_E_HOSTUNREACH;
     while (length > 0) {
         /* its owner, this class, may have freed it since the last slice */
@@ -174,10 +204,12 @@ sm_move(na_plugin_class *cls, const struct sm_target *target, struct sm_op *op,
         int error = moved < 0 ? errno : 0;
         if (own)
             sm_mem_release(cls);
-        if (has_ended(target))
-            return NA_PLUGIN_E_HOSTUNREACH;
-        if (moved <= 0)
-            return vm_error(cls, target->conn, moved < 0 ? error : EIO);
+        if (moved <= 0) {
+            sm_move_end(target); /* before anything is logged */
+            return has_ended(target)
+                       ? NA_PLUGIN_E_HOSTUNREACH
+                       : vm_error(cls, target->conn, moved < 0 ? error : EIO);
+        }
         op->rma.local_offset += (uint64_t) moved;
         op->rma.remote_offset += (uint64_t) moved;
         op->rma.length -= (uint64_t) moved;

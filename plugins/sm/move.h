@@ -5,10 +5,11 @@
 
 #include "conn.h"
 #include "op.h"
+#include "privilege.h"
 
 #define SM_MOVE_EMULATED 1 /* instead of a code: the peer has to copy */
 
-/* Whose memory: a process, or this one's. */
+/* Whose memory: a process, or this one's. Of one thread, for one slice. */
 struct sm_target {
     pid_t pid;            /* 0: this class's own memory, or mapped */
     int64_t displacement; /* mapped: how much higher than at the owner */
@@ -16,11 +17,15 @@ struct sm_target {
     int memory_fd; /* proven memory of a peer of a privileged class, or -1 */
     bool proves;   /* a copy proves conn->memory_fd */
     struct sm_conn *conn;
+    struct sm_privilege privilege; /* dropped for the slice */
 };
 
 /* Moves the next length bytes of a put or get, and its offsets on: OK, EMULATED,
  * or an error, which is logged. */
-int32_t sm_move(na_plugin_class *cls, const struct sm_target *target,
+int32_t sm_move(na_plugin_class *cls, struct sm_target *target,
     struct sm_op *op, uint64_t length);
+
+/* Ends what sm_move began for the slice. */
+void sm_move_end(struct sm_target *target);
 
 #endif /* SM_MOVE_H */

@@ -3,7 +3,7 @@
  * at each call that the other process has the caller's credentials and is
  * dumpable, which a process that runs a set-user-ID program is not, unless the
  * caller has CAP_SYS_PTRACE (ptrace(2), "Ptrace access mode checking"). A thread
- * that has it therefore gives it up for the time of the call. */
+ * that has it therefore gives it up for the time of the calls. */
 #ifndef SM_PRIVILEGE_H
 #define SM_PRIVILEGE_H
 
@@ -35,8 +35,9 @@ void sm_privilege_restore(const struct sm_privilege *privilege);
  * close-on-exec, the caller's to close, or -1. It leads to the program that the
  * process runs now, and nowhere once that has ended or has been replaced: it is
  * safe to use once a copy without the capability, begun afterwards, has shown that
- * the process is of this user. Reading and writing by it costs less than dropping
- * the capability each time, for pieces of a few pages.
+ * the process is of this user. Reading and writing by it needs no look at the
+ * process's pidfd and no dropping of the capability. It ignores the protection of
+ * pages: what is registered for writing has to be writable.
  */
 int sm_privilege_open_memory(pid_t pid);
 

@@ -138,10 +138,11 @@ hold(na_plugin_class *cls, struct sm_conn *conn, const struct sm_op *op,
 
 /* Undoes hold; copied: something was copied. */
 static void
-release(const struct sm_target *target, bool copied)
+release(struct sm_target *target, bool copied)
 {
     struct sm_conn *conn = target->conn;
 
+    sm_move_end(target);
     if (conn == NULL)
         return;
     tp_lock_take(&conn->lock);
