@@ -165,10 +165,12 @@ START_TEST(hostile_assist_initiator_puts_nothing_else)
     struct hostile_peer hostile = hostile_open(&hostile_target);
     hostile_await_answer(&hostile);
     uint64_t offset = _i == 2 ? 1 : _i == 3 ? UINT64_MAX - PIECE : 0;
+    unsigned char *kept = destination;
     if (_i == 4)
         destination = (unsigned char *) (uintptr_t) 4096;
     ask(&hostile, RMA_ASSIST_PUT, 5, key_of(mem) ^ (_i == 1), offset, LENGTH,
         claim(5, 0, PIECES));
+    destination = kept;
     ck_assert_uint_eq(count_pieces(source, 0x77), PIECES);
     ck_assert_uint_eq(*word(hostile.ring, DECLINED), 5);
     ck_assert_uint_eq(*word(hostile.ring, COPIED), 0);
