@@ -91,7 +91,7 @@ serving=$!
 read -r address <"$folder/first"
 [[ $address == "$info"://* ]] || fail "the server's address is '$address'"
 all "$address"
-kill -INT "$serving"
+kill -TERM "$serving"
 wait "$serving" || { fail 'perf serve'; cat "$folder/serve"; }
 serving=
 
