@@ -110,47 +110,64 @@ ask(struct hostile_peer *hostile, uint8_t verb, uint32_t number, uint64_t key,
         pump();
 }
 
-START_TEST(hostile_assist_initiator_gets_what_is_granted)
+/* The class's registration of source, and a peer that is the initiator. */
+struct granted {
+    na_plugin_mem *mem;
+    struct hostile_peer hostile;
+};
+
+static struct granted
+grant(uint32_t access)
 {
+    struct granted granted;
+
     open_both();
     allocate();
-    na_plugin_mem *mem = expose(source, NA_PLUGIN_MEM_READ);
-    struct hostile_peer hostile = hostile_open(&hostile_target);
-    hostile_await_answer(&hostile);
+    granted.mem = expose(source, access);
+    granted.hostile = hostile_open(&hostile_target);
+    hostile_await_answer(&granted.hostile);
+    return granted;
+}
+
+static void
+end_grant(struct granted *granted)
+{
+    hostile_target.ops->mem_deregister(hostile_target.cls, granted->mem);
+    hostile_close(&granted->hostile);
+    close_both();
+}
+
+START_TEST(hostile_assist_initiator_gets_what_is_granted)
+{
+    struct granted granted = grant(NA_PLUGIN_MEM_READ);
     /* the initiator has taken one piece, and the last */
-    ask(&hostile, RMA_ASSIST, 5, key_of(mem), 0, LENGTH, claim(5, 1, 3));
+    ask(&granted.hostile, RMA_ASSIST, 5, key_of(granted.mem), 0, LENGTH,
+        claim(5, 1, 3));
     ck_assert_uint_eq(count_pieces(destination, 0x77), 2);
     ck_assert_uint_eq(destination[0], 0x11);
     ck_assert_uint_eq(destination[LENGTH - 1], 0x11);
-    ck_assert_uint_eq(*word(hostile.ring, CLAIM), claim(5, 1, 1));
-    ck_assert_uint_eq(*word(hostile.ring, DECLINED), 0);
+    ck_assert_uint_eq(*word(granted.hostile.ring, CLAIM), claim(5, 1, 1));
+    ck_assert_uint_eq(*word(granted.hostile.ring, DECLINED), 0);
     ck_assert_uint_eq(marks[1], UINT64_C(5) << 32 | 2);
     ck_assert_uint_eq(marks[2], UINT64_C(5) << 32 | 3);
     ck_assert_uint_eq(marks[0] | marks[3], 0);
-    hostile_target.ops->mem_deregister(hostile_target.cls, mem);
-    hostile_close(&hostile);
-    close_both();
+    end_grant(&granted);
 }
 END_TEST
 
 START_TEST(hostile_assist_initiator_puts_what_is_granted)
 {
-    open_both();
-    allocate();
-    na_plugin_mem *mem = expose(source, NA_PLUGIN_MEM_WRITE);
-    struct hostile_peer hostile = hostile_open(&hostile_target);
-    hostile_await_answer(&hostile);
-    ask(&hostile, RMA_ASSIST_PUT, 5, key_of(mem), 0, LENGTH, claim(5, 1, 3));
+    struct granted granted = grant(NA_PLUGIN_MEM_WRITE);
+    ask(&granted.hostile, RMA_ASSIST_PUT, 5, key_of(granted.mem), 0, LENGTH,
+        claim(5, 1, 3));
     ck_assert_uint_eq(count_pieces(source, 0x11), 2);
     ck_assert_uint_eq(source[PIECE], 0x11);
     ck_assert_uint_eq(source[2 * PIECE], 0x11);
     ck_assert_uint_eq(count_pieces(destination, 0x11), PIECES);
-    ck_assert_uint_eq(*word(hostile.ring, CLAIM), claim(5, 1, 1));
-    ck_assert_uint_eq(*word(hostile.ring, DECLINED), 0);
-    ck_assert_uint_eq(*word(hostile.ring, COPIED), 6);
-    hostile_target.ops->mem_deregister(hostile_target.cls, mem);
-    hostile_close(&hostile);
-    close_both();
+    ck_assert_uint_eq(*word(granted.hostile.ring, CLAIM), claim(5, 1, 1));
+    ck_assert_uint_eq(*word(granted.hostile.ring, DECLINED), 0);
+    ck_assert_uint_eq(*word(granted.hostile.ring, COPIED), 6);
+    end_grant(&granted);
 }
 END_TEST
 
@@ -158,47 +175,35 @@ END_TEST
  * nothing is mapped. */
 START_TEST(hostile_assist_initiator_puts_nothing_else)
 {
-    open_both();
-    allocate();
-    na_plugin_mem *mem =
-        expose(source, _i == 0 ? NA_PLUGIN_MEM_READ : NA_PLUGIN_MEM_WRITE);
-    struct hostile_peer hostile = hostile_open(&hostile_target);
-    hostile_await_answer(&hostile);
+    struct granted granted =
+        grant(_i == 0 ? NA_PLUGIN_MEM_READ : NA_PLUGIN_MEM_WRITE);
     uint64_t offset = _i == 2 ? 1 : _i == 3 ? UINT64_MAX - PIECE : 0;
     unsigned char *kept = destination;
     if (_i == 4)
         destination = (unsigned char *) (uintptr_t) 4096;
-    ask(&hostile, RMA_ASSIST_PUT, 5, key_of(mem) ^ (_i == 1), offset, LENGTH,
-        claim(5, 0, PIECES));
+    ask(&granted.hostile, RMA_ASSIST_PUT, 5, key_of(granted.mem) ^ (_i == 1),
+        offset, LENGTH, claim(5, 0, PIECES));
     destination = kept;
     ck_assert_uint_eq(count_pieces(source, 0x77), PIECES);
-    ck_assert_uint_eq(*word(hostile.ring, DECLINED), 5);
-    ck_assert_uint_eq(*word(hostile.ring, COPIED), 0);
+    ck_assert_uint_eq(*word(granted.hostile.ring, DECLINED), 5);
+    ck_assert_uint_eq(*word(granted.hostile.ring, COPIED), 0);
     check_friend();
-    hostile_target.ops->mem_deregister(hostile_target.cls, mem);
-    hostile_close(&hostile);
-    close_both();
+    end_grant(&granted);
 }
 END_TEST
 
 /* Of a registration without the right, of none, or beyond its end. */
 START_TEST(hostile_assist_initiator_gets_nothing_else)
 {
-    open_both();
-    allocate();
-    na_plugin_mem *mem =
-        expose(source, _i == 0 ? NA_PLUGIN_MEM_WRITE : NA_PLUGIN_MEM_READ);
-    struct hostile_peer hostile = hostile_open(&hostile_target);
-    hostile_await_answer(&hostile);
+    struct granted granted =
+        grant(_i == 0 ? NA_PLUGIN_MEM_WRITE : NA_PLUGIN_MEM_READ);
     uint64_t offset = _i == 2 ? 1 : _i == 3 ? UINT64_MAX - PIECE : 0;
-    ask(&hostile, RMA_ASSIST, 5, key_of(mem) ^ (_i == 1), offset, LENGTH,
-        claim(5, 0, PIECES));
+    ask(&granted.hostile, RMA_ASSIST, 5, key_of(granted.mem) ^ (_i == 1),
+        offset, LENGTH, claim(5, 0, PIECES));
     ck_assert_uint_eq(count_pieces(destination, 0x77), 0);
-    ck_assert_uint_eq(*word(hostile.ring, DECLINED), 5);
+    ck_assert_uint_eq(*word(granted.hostile.ring, DECLINED), 5);
     check_friend();
-    hostile_target.ops->mem_deregister(hostile_target.cls, mem);
-    hostile_close(&hostile);
-    close_both();
+    end_grant(&granted);
 }
 END_TEST
 
@@ -208,36 +213,26 @@ START_TEST(hostile_assist_initiator_with_an_invalid_claim_gets_nothing)
         (uint64_t) 5 << 32 | (PIECES + 1), (uint64_t) 5 << 32 | 0xFFFF,
         (uint64_t) 5 << 32 | 4 << 16 | 4, (uint64_t) 5 << 32 | 5 << 16 | 4};
 
-    open_both();
-    allocate();
-    na_plugin_mem *mem = expose(source, NA_PLUGIN_MEM_READ);
-    struct hostile_peer hostile = hostile_open(&hostile_target);
-    hostile_await_answer(&hostile);
-    ask(&hostile, RMA_ASSIST, 5, key_of(mem), 0, LENGTH, claims[_i]);
+    struct granted granted = grant(NA_PLUGIN_MEM_READ);
+    ask(&granted.hostile, RMA_ASSIST, 5, key_of(granted.mem), 0, LENGTH,
+        claims[_i]);
     ck_assert_uint_eq(count_pieces(destination, 0x77), 0);
-    ck_assert_uint_eq(*word(hostile.ring, CLAIM), claims[_i]);
-    hostile_target.ops->mem_deregister(hostile_target.cls, mem);
-    hostile_close(&hostile);
-    close_both();
+    ck_assert_uint_eq(*word(granted.hostile.ring, CLAIM), claims[_i]);
+    end_grant(&granted);
 }
 END_TEST
 
 /* Nothing is mapped there. */
 START_TEST(hostile_assist_initiator_with_an_invalid_address_is_declined)
 {
-    open_both();
-    allocate();
-    na_plugin_mem *mem = expose(source, NA_PLUGIN_MEM_READ);
-    struct hostile_peer hostile = hostile_open(&hostile_target);
-    hostile_await_answer(&hostile);
+    struct granted granted = grant(NA_PLUGIN_MEM_READ);
     unsigned char *kept = destination;
     destination = (unsigned char *) (uintptr_t) 4096;
-    ask(&hostile, RMA_ASSIST, 5, key_of(mem), 0, LENGTH, claim(5, 0, PIECES));
+    ask(&granted.hostile, RMA_ASSIST, 5, key_of(granted.mem), 0, LENGTH,
+        claim(5, 0, PIECES));
     destination = kept;
-    ck_assert_uint_eq(*word(hostile.ring, DECLINED), 5);
-    hostile_target.ops->mem_deregister(hostile_target.cls, mem);
-    hostile_close(&hostile);
-    close_both();
+    ck_assert_uint_eq(*word(granted.hostile.ring, DECLINED), 5);
+    end_grant(&granted);
 }
 END_TEST
 
