@@ -1,41 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sleeping: no wake-up is lost, whatever the event, and sleeping uses no
- * processor. */
+/* Whatever the event, it wakes a context that sleeps; sleeping uses no processor.
+ */
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "counts.h"
-#include "harness.h"
-
-#define PATIENCE_MS 5000
-
-/* Sleeps on a context until it has an event, without polling meanwhile; fails
- * if it is not woken within five seconds. */
-static na_plugin_event
-sleep_for_event(struct node *node, uint32_t index)
-{
-    na_plugin_ctx *ctx = node->ctx[index];
-    na_plugin_event event;
-
-    for (;;) {
-        if (node->ops->poll(ctx, &event, 1) == 1)
-            return event;
-        uint64_t sleep_ns = 0;
-        int32_t armed = node->wait->arm(ctx, &sleep_ns);
-        if (armed == NA_PLUGIN_DONE)
-            continue;
-        ck_assert_int_eq(armed, NA_PLUGIN_OK);
-        int timeout = PATIENCE_MS;
-        if (sleep_ns < PATIENCE_MS * UINT64_C(1000000))
-            timeout = (int) (sleep_ns / 1000000) + 1;
-        struct pollfd entry = {.fd = node->wait->fd(ctx), .events = POLLIN};
-        int ready = poll(&entry, 1, timeout);
-        ck_assert_msg(ready == 1 || timeout != PATIENCE_MS,
-            "nothing roused context %u", index);
-    }
-}
+#include "sleeper.h"
 
 /* Arms an idle context; it must agree to sleep. */
 static void
@@ -60,141 +31,6 @@ readable(struct node *node, uint32_t index, int timeout_ms)
     return poll(&entry, 1, timeout_ms) == 1;
 }
 
-static uint64_t
-clock_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t) now.tv_sec * UINT64_C(1000000000) +
-           (uint64_t) now.tv_nsec;
-}
-
-/* Before each round, both sides poll for this long (0: not at all), and the
- * sender up to jitter longer. If that is longer than producers keep looking for
- * sleepers (wait.c), the message arrives around the start of the next sleep. */
-static uint64_t linger_ns;
-#define LINGER_NS 1100000U
-#define JITTER_NS 60000U
-
-static void
-keep_polling(struct node *node, uint64_t ns)
-{
-    na_plugin_event event;
-    uint64_t end = clock_ns() + ns;
-    while (ns != 0 && clock_ns() < end)
-        ck_assert_int_eq(node->ops->poll(node->ctx[0], &event, 1), 0);
-}
-
-static int
-sleeping_echo(const struct parent *parent)
-{
-    static struct node node;
-    uint64_t value;
-    char text[TEXT];
-    node_open(&node, parent->arg);
-    self_string(&node, text);
-    send_line(parent->out, text);
-    void *op = op_new(&node);
-    void *send = op_new(&node);
-    do {
-        keep_polling(&node, linger_ns);
-        ck_assert_int_eq(node.ops->recv_unexpected(
-                             node.ctx[0], op, &value, sizeof(value), NULL, 0),
-            NA_PLUGIN_PENDING);
-        na_plugin_event event = sleep_for_event(&node, 0);
-        ck_assert_int_eq(event.status, NA_PLUGIN_OK);
-        ck_assert_int_eq(
-            node.ops->send_expected(node.ctx[0], send, &value, sizeof(value),
-                NULL, event.source, 0, event.tag, 0),
-            NA_PLUGIN_DONE);
-        node.ops->addr_free(node.cls, event.source);
-    } while (value != UINT64_MAX);
-    expect_line(parent->in, "end");
-    free(op);
-    free(send);
-    node_close(&node);
-    return 0;
-}
-
-static void
-sleeping_rounds(const struct node_options *options, uint64_t rounds)
-{
-    static struct node node;
-    char text[TEXT];
-    struct child child = child_start(sleeping_echo, options);
-    recv_line(child.in, text);
-    node_open(&node, options);
-    na_plugin_addr *peer = lookup(&node, text);
-    void *op = op_new(&node);
-    void *send = op_new(&node);
-    for (uint64_t i = 0; i < rounds; i++) {
-        uint64_t value = i + 1 == rounds ? UINT64_MAX : i;
-        uint64_t answer = 0;
-        if (linger_ns != 0)
-            keep_polling(&node, linger_ns + i * 997 % JITTER_NS);
-        ck_assert_int_eq(node.ops->recv_expected(node.ctx[0], op, &answer,
-                             sizeof(answer), NULL, peer, 0, i & 0xFFFF, 0),
-            NA_PLUGIN_PENDING);
-        ck_assert_int_eq(node.ops->send_unexpected(node.ctx[0], send, &value,
-                             sizeof(value), NULL, peer, 0, i & 0xFFFF, 0),
-            NA_PLUGIN_DONE);
-        /* sometimes by polling, so that the peer finds this side awake, asleep
-         * and in between */
-        if (i % 5 == 0)
-            await_op(&node, 0, op);
-        else
-            ck_assert_ptr_eq(sleep_for_event(&node, 0).op, op);
-        ck_assert_uint_eq(answer, value);
-    }
-    send_line(child.out, "end");
-    child_join(&child);
-    free(op);
-    free(send);
-    node.ops->addr_free(node.cls, peer);
-    node_close(&node);
-}
-
-START_TEST(wait_no_wakeup_is_lost_by_membarrier)
-{
-    sleeping_rounds(NULL, test_count(TEST_SLEEPS));
-}
-END_TEST
-
-START_TEST(wait_no_wakeup_is_lost_by_fences)
-{
-    sleeping_rounds(&(struct node_options){.setting_key = "sm.membarrier",
-                        .setting_value = "0"},
-        test_count(TEST_SLEEPS) / 4);
-}
-END_TEST
-
-START_TEST(wait_no_wakeup_is_lost_when_sleeps_are_rare)
-{
-    linger_ns = LINGER_NS;
-    sleeping_rounds(NULL, test_count(TEST_SLEEPS) / 50);
-    linger_ns = 0;
-}
-END_TEST
-
-START_TEST(wait_no_wakeup_is_lost_when_sleeps_are_rare_by_fences)
-{
-    linger_ns = LINGER_NS;
-    sleeping_rounds(&(struct node_options){.setting_key = "sm.membarrier",
-                        .setting_value = "0"},
-        test_count(TEST_SLEEPS) / 50);
-    linger_ns = 0;
-}
-END_TEST
-
-START_TEST(wait_single_thread_mode_sleeps_too)
-{
-    sleeping_rounds(
-        &(struct node_options){.threads = NA_PLUGIN_THREAD_SINGLE_CLASS},
-        test_count(TEST_SLEEPS) / 10);
-}
-END_TEST
-
-/* Two classes of this process. */
 static struct node a, b;
 static na_plugin_addr *to_b;
 
@@ -281,7 +117,7 @@ START_TEST(wait_message_wakes_and_wakeup_is_sent_once)
     for (uint64_t i = 0; i < 4; i++)
         ck_assert_int_eq(send_unexpected(&a, "x", 1, to_b, i), 0);
     ck_assert_uint_eq(node_counter(&a, "wakeups_sent"), wakeups + 1);
-    ck_assert(readable(&b, 0, PATIENCE_MS));
+    ck_assert(readable(&b, 0, SLEEP_PATIENCE_MS));
     for (uint64_t i = 0; i < 4; i++) {
         na_plugin_event event = await_message(&b, 0, ops[i], 1, i, true);
         b.ops->addr_free(b.cls, event.source);
@@ -297,6 +133,58 @@ START_TEST(wait_message_wakes_and_wakeup_is_sent_once)
     na_plugin_event event = await_message(&b, 0, op, 1, 9, true);
     b.ops->addr_free(b.cls, event.source);
     free(op);
+    close_both();
+}
+END_TEST
+
+/* A request of `length` bytes by a context that sleeps, or not; returns how often
+ * the plugin has asked the core to wake it. */
+static uint32_t
+wakes_of_request(uint64_t length, bool sleeps)
+{
+    static char data[1024];
+    static char buffer[sizeof data];
+    void *op = post_unexpected(&b, buffer, sizeof buffer);
+    uint32_t before = a.wakes;
+
+    ck_assert_uint_le(length, sizeof data);
+    if (sleeps)
+        arm_idle(&a, 0);
+    else
+        expect_silence(&a, 0, 2);
+    ck_assert_int_eq(send_unexpected(&a, data, length, to_b, 1), 0);
+    uint32_t wakes = a.wakes - before;
+    na_plugin_event event = await_message(&b, 0, op, length, 1, true);
+    b.ops->addr_free(b.cls, event.source);
+    free(op);
+    return wakes;
+}
+
+START_TEST(wait_request_wakes_the_sleeping_context_of_its_sender)
+{
+    char buffer[8];
+    open_both(1);
+    connect_both();
+    /* beside a target that is awake, and one that sleeps; 1000: out of line */
+    ck_assert_uint_eq(wakes_of_request(1, true), 1);
+    ck_assert_uint_eq(wakes_of_request(1000, true), 1);
+    ck_assert_uint_eq(wakes_of_request(1, false), 0);
+    ck_assert_uint_eq(wakes_of_request(1000, false), 0);
+    arm_idle(&b, 0);
+    ck_assert_uint_eq(wakes_of_request(1, true), 1);
+    /* no answer follows a response */
+    void *request = post_unexpected(&b, buffer, sizeof buffer);
+    ck_assert_int_eq(send_unexpected(&a, "x", 1, to_b, 1), 0);
+    na_plugin_event event = await_message(&b, 0, request, 1, 1, true);
+    void *op = post_expected(&b, buffer, sizeof buffer, event.source, 2);
+    arm_idle(&a, 0);
+    uint32_t before = a.wakes;
+    ck_assert_int_eq(send_expected(&a, "x", 1, to_b, 2), 0);
+    ck_assert_uint_eq(a.wakes, before);
+    await_message(&b, 0, op, 1, 2, false);
+    b.ops->addr_free(b.cls, event.source);
+    free(op);
+    free(request);
     close_both();
 }
 END_TEST
@@ -400,7 +288,7 @@ START_TEST(wait_message_taken_by_another_context_wakes)
             NA_PLUGIN_DONE);
         for (int j = 0; j < 100; j++)
             ck_assert_int_eq(b.ops->poll(b.ctx[0], &event, 1), 0);
-        ck_assert(readable(&b, 1, PATIENCE_MS));
+        ck_assert(readable(&b, 1, SLEEP_PATIENCE_MS));
         event = sleep_for_event(&b, 1);
         ck_assert_ptr_eq(event.op, op);
         ck_assert_uint_eq(event.tag, i);
@@ -439,7 +327,7 @@ START_TEST(wait_wakeup_taken_by_another_context_is_passed_on)
         ck_assert_int_eq(b.ops->poll(b.ctx[0], &event, 1), 1);
         ck_assert_ptr_eq(event.op, ops[0]);
         b.ops->addr_free(b.cls, event.source);
-        ck_assert(readable(&b, 1, PATIENCE_MS));
+        ck_assert(readable(&b, 1, SLEEP_PATIENCE_MS));
         event = sleep_for_event(&b, 1);
         ck_assert_ptr_eq(event.op, ops[1]);
         b.ops->addr_free(b.cls, event.source);
@@ -498,7 +386,7 @@ START_TEST(wait_receive_posted_by_another_thread_wakes)
     arm_idle(&b, 0);
     void *op = op_new(&b);
     ck_assert_int_eq(pthread_create(&thread, NULL, submit_receive, op), 0);
-    ck_assert(readable(&b, 0, PATIENCE_MS));
+    ck_assert(readable(&b, 0, SLEEP_PATIENCE_MS));
     na_plugin_event event = sleep_for_event(&b, 0);
     ck_assert_ptr_eq(event.op, op);
     b.ops->addr_free(b.cls, event.source);
@@ -530,7 +418,7 @@ START_TEST(wait_message_to_self_by_another_thread_wakes)
     void *send = op_new(&b);
     arm_idle(&b, 0);
     ck_assert_int_eq(pthread_create(&thread, NULL, submit_self_send, send), 0);
-    ck_assert(readable(&b, 0, PATIENCE_MS));
+    ck_assert(readable(&b, 0, SLEEP_PATIENCE_MS));
     na_plugin_event event = sleep_for_event(&b, 0);
     ck_assert_ptr_eq(event.op, op);
     b.ops->addr_free(b.cls, event.source);
@@ -557,7 +445,7 @@ START_TEST(wait_forget_by_another_thread_wakes)
     void *op = post_expected(&a, buffer, sizeof(buffer), to_b, 1);
     arm_idle(&a, 0);
     ck_assert_int_eq(pthread_create(&thread, NULL, submit_forget, NULL), 0);
-    ck_assert(readable(&a, 0, PATIENCE_MS));
+    ck_assert(readable(&a, 0, SLEEP_PATIENCE_MS));
     na_plugin_event event = sleep_for_event(&a, 0);
     ck_assert_ptr_eq(event.op, op);
     ck_assert_int_eq(event.status, NA_PLUGIN_E_HOSTUNREACH);
@@ -572,15 +460,11 @@ main(void)
 {
     TCase *cases = tcase_create("wait");
     tcase_set_timeout(cases, 250);
-    tcase_add_test(cases, wait_no_wakeup_is_lost_by_membarrier);
-    tcase_add_test(cases, wait_no_wakeup_is_lost_by_fences);
-    tcase_add_test(cases, wait_no_wakeup_is_lost_when_sleeps_are_rare);
-    tcase_add_test(
-        cases, wait_no_wakeup_is_lost_when_sleeps_are_rare_by_fences);
-    tcase_add_test(cases, wait_single_thread_mode_sleeps_too);
     tcase_add_test(cases, wait_idle_class_uses_no_processor);
     tcase_add_test(cases, wait_arm_fails_with_pending_events);
     tcase_add_test(cases, wait_message_wakes_and_wakeup_is_sent_once);
+    tcase_add_test(
+        cases, wait_request_wakes_the_sleeping_context_of_its_sender);
     tcase_add_test(cases, wait_new_connection_and_its_message_wake);
     tcase_add_test(cases, wait_lost_peer_wakes);
     tcase_add_test(cases, wait_room_in_a_full_ring_wakes_the_sender);
