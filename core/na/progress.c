@@ -186,8 +186,9 @@ lead(struct na_progress *progress, uint64_t deadline)
         }
         let_others_in(progress);
         if (progress->no_block || spins(progress, now - spin_from)) {
-            if (!progress->spin.trial && yields(now - spin_from, &next)) {
-                sched_yield();
+            if (!progress->spin.trial && yields(now - spin_from, &next) &&
+                na_yield_may(&progress->yield, progress->spin.events, now)) {
+                na_yield_now(&progress->yield);
                 now = base_time_now();
             }
             continue;
@@ -266,7 +267,9 @@ wait_on(struct na_progress *progress, unsigned timeout_ms, int32_t count)
 
     if (ret == NA_SUCCESS && !na_progress_is_filled(progress)) {
         ret = timeout_ms > 0 ? wait_filled(progress, timeout_ms) : NA_TIMEOUT;
-        yield = timeout_ms == 0 && na_spin_yields(&progress->spin);
+        yield = timeout_ms == 0 && na_spin_yields(&progress->spin) &&
+                na_yield_may(
+                    &progress->yield, progress->spin.events, base_time_now());
     }
     if (na_progress_sleepers(progress) != 0) {
         attend(progress);
@@ -275,7 +278,7 @@ wait_on(struct na_progress *progress, unsigned timeout_ms, int32_t count)
     }
     base_lock_release(&progress->lock);
     if (yield)
-        sched_yield();
+        na_yield_now(&progress->yield);
     return ret;
 }
 

@@ -6,6 +6,7 @@
 #include "base/completion.h"
 #include "base/lock.h"
 #include "na/spin.h"
+#include "na/yield.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -34,13 +35,14 @@ struct na_progress {
     bool no_block;
     struct base_signal left; /* the leader left */
     uint64_t spin_ns;        /* time to spin before the next sleep */
-    uint64_t yield_ns;   /* and before the first yield of the next wait; 0 in
+    uint64_t yield_ns;     /* and before the first yield of the next wait; 0 in
                                 a new context: at once */
-    struct na_spin spin; /* whether to spin */
-    uint64_t nap_ns;     /* next pause if a plugin has no descriptor */
-    int wake_fd;         /* eventfd that wakes sleepers */
-    int epoll_fd;        /* for an external loop, -1 until created */
-    int timer_fd;        /* for an external loop: retry time of a plugin */
+    struct na_spin spin;   /* whether to spin */
+    struct na_yield yield; /* whether to yield */
+    uint64_t nap_ns;       /* next pause if a plugin has no descriptor */
+    int wake_fd;           /* eventfd that wakes sleepers */
+    int epoll_fd;          /* for an external loop, -1 until created */
+    int timer_fd;          /* for an external loop: retry time of a plugin */
 };
 
 /* Bits of `sleeping`: the leader sleeps; an external event loop sleeps; the

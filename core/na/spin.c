@@ -2,12 +2,7 @@
 /* Comparing waits that spin with waits that sleep. */
 #include "na/spin.h"
 
-#include <fcntl.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/sysinfo.h>
-#include <unistd.h>
+#include "na/load.h"
 
 #define TRIAL_WAITS 64U
 #define PERIOD_WAITS 8U /* minimum waits before a trial */
@@ -40,42 +35,6 @@ doubled(uint64_t period_ns)
 #define LOOK_MIN 16U
 #define LOOK_MAX 256U
 
-/* Processors that are online, counted once. */
-static long
-processors(void)
-{
-    static _Atomic int count;
-    int known = atomic_load_explicit(&count, memory_order_relaxed);
-
-    if (known == 0) {
-        known = get_nprocs();
-        atomic_store_explicit(&count, known, memory_order_relaxed);
-    }
-    return known;
-}
-
-/* Threads of the machine that run or could run, this one included: the fourth
- * field of /proc/loadavg, before its slash (proc(5)). 0: not known. */
-static long
-runnable_threads(void)
-{
-    int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
-    char text[64];
-    ssize_t length = fd >= 0 ? read(fd, text, sizeof text - 1) : 0;
-    const char *at = text;
-
-    if (fd >= 0)
-        close(fd);
-    if (length <= 0)
-        return 0;
-    text[length] = '\0';
-    for (int i = 0; i < 3 && at; i++) {
-        at = strchr(at, ' ');
-        at = at ? at + 1 : NULL;
-    }
-    return at ? strtol(at, NULL, 10) : 0;
-}
-
 bool
 na_spin_is_oversubscribed(struct na_spin *spin)
 {
@@ -83,7 +42,7 @@ na_spin_is_oversubscribed(struct na_spin *spin)
 
     if (spin->look_waits > 0)
         return spin->oversubscribed;
-    oversubscribed = runnable_threads() > processors();
+    oversubscribed = na_load_runnable() > na_load_processors();
     if (oversubscribed != spin->oversubscribed)
         spin->look_period = LOOK_MIN;
     else if (spin->look_period < LOOK_MAX)
@@ -108,16 +67,25 @@ restart(struct na_spin *spin, bool sleeps, bool trial)
     spin->sleeps = sleeps;
     spin->trial = trial;
     spin->count = 0;
-    spin->events = 0;
+    spin->begin_events = spin->events;
     spin->sum_ns = 0;
     spin->start_ns = 0;
 }
 
-/* Mean time between events since the last restart. */
+/* Events since the last restart. */
+static uint32_t
+events_since(const struct na_spin *spin)
+{
+    return spin->events - spin->begin_events;
+}
+
+/* Mean time between them. */
 static uint64_t
 event_ns(const struct na_spin *spin, uint64_t now)
 {
-    return (now - spin->start_ns) / (spin->events > 0 ? spin->events : 1);
+    uint32_t events = events_since(spin);
+
+    return (now - spin->start_ns) / (events > 0 ? events : 1);
 }
 
 static __attribute__((noinline)) void
@@ -169,7 +137,7 @@ prefer(struct na_spin *spin)
 static __attribute__((noinline)) void
 judge(struct na_spin *spin, uint64_t now)
 {
-    uint64_t events = (uint64_t) spin->events + TRIAL_WAITS;
+    uint64_t events = (uint64_t) events_since(spin) + TRIAL_WAITS;
     bool late = now - spin->start_ns > events * spin->event_ns;
 
     if (!late && spin->count < TRIAL_WAITS)

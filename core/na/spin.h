@@ -29,7 +29,8 @@ struct na_spin {
     bool sleeps;              /* the mode: sleeps at once, without spinning */
     bool trial;               /* this mode is on trial */
     uint32_t count;           /* waits since the mode or its trial began */
-    uint32_t events;          /* events since then, of all polls */
+    uint32_t events;          /* events of all polls; wraps around */
+    uint32_t begin_events;    /* their number then */
     uint64_t sum_ns;          /* total time of the waits */
     uint64_t start_ns;        /* when the first one began; 0: none yet */
     uint64_t wait_ns;         /* mean of a wait in the other mode */
@@ -63,8 +64,8 @@ bool na_spin_is_oversubscribed(struct na_spin *spin);
  * already. */
 void na_spin_learn(struct na_spin *spin, uint64_t waited_ns, uint64_t now);
 
-/* A poll without waiting found nothing. Returns whether its thread should yield
- * now: after a number of such polls in a row, which doubles each time. */
+/* A poll without waiting found nothing. Returns whether its thread may
+ * yield now: after a number of such polls in a row, which doubles each time. */
 bool na_spin_yields(struct na_spin *spin);
 
 #endif /* NA_SPIN_H */

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Comparing polls that yield with polls that don't. */
+#include "na/yield.h"
+
+#include "base/time.h"
+#include "na/load.h"
+
+#include <sched.h>
+
+/* Time in which events are counted: some time slices. */
+#define WINDOW_NS 32000000U
+
+/* Windows between trials, doubled after each one that fails. */
+#define PERIOD_MIN 8U
+#define PERIOD_MAX 64U
+
+/* Time that another thread runs during a yield if it uses the rest of a time
+ * slice, which is 0.7 ms at least with Linux's default settings. */
+#define SLICE_NS 250000U
+
+void
+na_yield_init(struct na_yield *yield)
+{
+    *yield = (struct na_yield){.period = PERIOD_MIN};
+}
+
+static void
+begin_window(struct na_yield *yield, uint32_t events, uint64_t now)
+{
+    atomic_store_explicit(&yield->lost_ns, 0, memory_order_relaxed);
+    yield->events = events;
+    yield->start_ns = now;
+}
+
+/* Tries the other mode in the next window. */
+static void
+try_other(struct na_yield *yield, uint64_t event_ns)
+{
+    yield->event_ns = event_ns;
+    yield->off = !yield->off;
+    yield->trial = true;
+}
+
+/* Ends a trial. Not yielding has to make events more frequent by a third. */
+static void
+judge(struct na_yield *yield, uint64_t event_ns)
+{
+    uint64_t on = yield->off ? yield->event_ns : event_ns;
+    uint64_t off = yield->off ? event_ns : yield->event_ns;
+    bool was_off = !yield->off;
+
+    yield->off = off <= on / 4 * 3;
+    yield->trial = false;
+    if (yield->off != was_off)
+        yield->period = PERIOD_MIN;
+    yield->wait = yield->period;
+    if (yield->off == was_off && yield->period < PERIOD_MAX)
+        yield->period *= 2;
+}
+
+static void
+end_window(struct na_yield *yield, uint32_t events, uint64_t now)
+{
+    uint64_t took = now - yield->start_ns;
+    uint32_t count = events - yield->events;
+    uint64_t event_ns = took / (count > 0 ? count : 1);
+    uint64_t lost = atomic_load_explicit(&yield->lost_ns, memory_order_relaxed);
+
+    if (yield->trial)
+        judge(yield, event_ns);
+    else if (yield->wait > 0)
+        yield->wait--;
+    else if (yield->off || lost > took / 2)
+        try_other(yield, event_ns);
+}
+
+bool
+na_yield_may(struct na_yield *yield, uint32_t events, uint64_t now)
+{
+    uint64_t took = now - yield->start_ns;
+
+    /* A much longer window has seen idle times, and tells nothing. */
+    if (yield->start_ns == 0 || took > 2 * (uint64_t) WINDOW_NS) {
+        begin_window(yield, events, now);
+    } else if (took >= WINDOW_NS) {
+        end_window(yield, events, now);
+        begin_window(yield, events, now);
+    }
+    return !yield->off;
+}
+
+bool
+na_yield_is_costly(uint64_t took_ns, long runnable, long processors)
+{
+    /* those of this thread's processor */
+    long others = (runnable - 1 + processors - 1) / processors;
+
+    return took_ns > SLICE_NS * (uint64_t) (others > 1 ? others : 1);
+}
+
+void
+na_yield_now(struct na_yield *yield)
+{
+    uint64_t before = base_time_now(), took;
+
+    sched_yield();
+    took = base_time_now() - before;
+    if (took > SLICE_NS &&
+        na_yield_is_costly(took, na_load_runnable(), na_load_processors()))
+        atomic_fetch_add_explicit(&yield->lost_ns, took, memory_order_relaxed);
+}

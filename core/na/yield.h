@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Decides whether a thread that polls in vain yields its processor, by measuring
+ * whether events are more frequent with yields or without.
+ *
+ * A yield is cheap where the other threads of the processor run briefly, and
+ * then it lets the peer answer. It costs a time slice where one of them spins
+ * without ever yielding. While yields cost more than half of the time, the other
+ * mode is tried for some milliseconds, and kept if events become more frequent
+ * by a third. Yields are tried again from time to time, and are preferred if it
+ * makes no difference: two threads that both stopped yielding to each other
+ * would never notice what that costs.
+ */
+#ifndef NA_YIELD_H
+#define NA_YIELD_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct na_yield {
+    _Atomic uint64_t lost_ns; /* in costly yields since the window began */
+    bool off;                 /* the mode: no yields */
+    bool trial;               /* this mode is on trial */
+    uint32_t events;          /* of all polls when the window began */
+    uint64_t start_ns;        /* when the window began; 0: none yet */
+    uint64_t event_ns;        /* mean time between events in the other mode */
+    uint32_t wait;            /* windows until the other mode may be tried */
+    uint32_t period;          /* value of wait after the next failed trial */
+};
+
+void na_yield_init(struct na_yield *yield);
+
+/* A thread wants to yield: returns whether it may. events: of all polls so far.
+ * now: base/time.h. Called under the lock of progress. */
+bool na_yield_may(struct na_yield *yield, uint32_t events, uint64_t now);
+
+/* Yields the processor, and notes what that cost. Needs no lock. */
+void na_yield_now(struct na_yield *yield);
+
+/* A yield took took_ns while runnable threads, this one included, shared the
+ * processors; 0 threads: not known. Returns whether another thread has used up a
+ * time slice meanwhile. */
+bool na_yield_is_costly(uint64_t took_ns, long runnable, long processors);
+
+#endif /* NA_YIELD_H */

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Choosing between polls that yield and polls that don't, from events. */
+#include "na/yield.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+#define US UINT64_C(1000)
+#define MS UINT64_C(1000000)
+
+/* A simulation: time between events with yields and without, and the part of the
+ * time that yields lose, in percent. */
+struct machine {
+    uint64_t on_ns;
+    uint64_t off_ns;
+    uint64_t lost_percent;
+};
+
+static uint64_t now_ns = 1;
+static uint32_t events;
+
+/* Simulates ms milliseconds. Returns how many of them had yields. */
+static uint32_t
+run(struct na_yield *yield, const struct machine *machine, uint32_t ms)
+{
+    static uint64_t part_ns; /* of the next event */
+    uint32_t yielded = 0;
+
+    for (uint32_t i = 0; i < ms; i++) {
+        bool on = na_yield_may(yield, events, now_ns);
+        uint64_t event_ns = on ? machine->on_ns : machine->off_ns;
+
+        if (on) {
+            yielded++;
+            atomic_fetch_add(&yield->lost_ns, MS / 100 * machine->lost_percent);
+        }
+        now_ns += MS;
+        part_ns += MS;
+        events += (uint32_t) (part_ns / event_ns);
+        part_ns %= event_ns;
+    }
+    return yielded;
+}
+
+/* The peer shares the processor, and yields too. */
+START_TEST(yields_that_cost_little_are_kept)
+{
+    const struct machine machine = {
+        .on_ns = 30 * US, .off_ns = US, .lost_percent = 40};
+    struct na_yield yield;
+
+    na_yield_init(&yield);
+    ck_assert_uint_eq(run(&yield, &machine, 10000), 10000);
+}
+END_TEST
+
+/* A thread that never yields shares the processor. */
+START_TEST(yields_that_cost_time_slices_end)
+{
+    const struct machine machine = {
+        .on_ns = 4 * MS, .off_ns = 200 * US, .lost_percent = 95};
+    struct na_yield yield;
+
+    na_yield_init(&yield);
+    ck_assert_uint_le(run(&yield, &machine, 1000), 150);
+    /* tried ever less often: once in 64 windows */
+    run(&yield, &machine, 10000);
+    ck_assert_uint_le(run(&yield, &machine, 10000), 10000 / 50);
+}
+END_TEST
+
+/* Both of two threads have stopped yielding to each other: without its yields
+ * neither is slower than with them. */
+START_TEST(yields_are_preferred_if_they_make_no_difference)
+{
+    const struct machine machine = {
+        .on_ns = 4 * MS, .off_ns = 3500 * US, .lost_percent = 95};
+    struct na_yield yield;
+
+    na_yield_init(&yield);
+    run(&yield, &machine, 1000);
+    ck_assert_uint_ge(run(&yield, &machine, 10000), 9000);
+}
+END_TEST
+
+START_TEST(yields_are_resumed_once_they_pay_again)
+{
+    const struct machine beside_spinner = {
+        .on_ns = 4 * MS, .off_ns = 200 * US, .lost_percent = 95};
+    const struct machine beside_peer = {
+        .on_ns = 30 * US, .off_ns = 4 * MS, .lost_percent = 40};
+    struct na_yield yield;
+
+    na_yield_init(&yield);
+    run(&yield, &beside_spinner, 20000);
+    ck_assert(yield.off);
+    run(&yield, &beside_peer, 3000);
+    ck_assert_uint_eq(run(&yield, &beside_peer, 10000), 10000);
+}
+END_TEST
+
+/* Nothing was polled for a while: that is neither mode's fault. */
+START_TEST(idle_time_does_not_count)
+{
+    const struct machine machine = {
+        .on_ns = 4 * MS, .off_ns = 200 * US, .lost_percent = 95};
+    struct na_yield yield;
+
+    na_yield_init(&yield);
+    run(&yield, &machine, 40); /* the trial has begun */
+    ck_assert(yield.off && yield.trial);
+    now_ns += 10000 * MS;
+    run(&yield, &machine, 40);
+    ck_assert(yield.off);
+}
+END_TEST
+
+/* The share of each other thread of the processor counts, so that many that run
+ * briefly are no reason to stop yielding. */
+START_TEST(cost_depends_on_the_number_of_threads)
+{
+    ck_assert(na_yield_is_costly(MS, 3, 2));
+    ck_assert(na_yield_is_costly(MS, 0, 2));
+    ck_assert(na_yield_is_costly(4 * MS, 9, 2));
+    ck_assert(!na_yield_is_costly(MS, 9, 2));
+    ck_assert(!na_yield_is_costly(4 * MS, 257, 2));
+    ck_assert(!na_yield_is_costly(200 * US, 0, 2));
+}
+END_TEST
+
+int
+main(void)
+{
+    Suite *suite = suite_create("yield");
+    TCase *tcase = tcase_create("yield");
+    SRunner *runner;
+    int failed;
+
+    tcase_add_test(tcase, yields_that_cost_little_are_kept);
+    tcase_add_test(tcase, yields_that_cost_time_slices_end);
+    tcase_add_test(tcase, yields_are_preferred_if_they_make_no_difference);
+    tcase_add_test(tcase, yields_are_resumed_once_they_pay_again);
+    tcase_add_test(tcase, idle_time_does_not_count);
+    tcase_add_test(tcase, cost_depends_on_the_number_of_threads);
+    suite_add_tcase(suite, tcase);
+    runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
