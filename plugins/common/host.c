@@ -354,9 +354,8 @@ tp_host_equal(const void *a, const void *b)
     return length == other && memcmp(bytes, bytes_b, length) == 0;
 }
 
-/* Whether an address is one of this host's. */
-static bool
-local(const struct sockaddr_storage *address)
+bool
+tp_host_is_local(const struct sockaddr_storage *address)
 {
     struct ifaddrs *list;
     bool found = false;
@@ -377,7 +376,7 @@ local(const struct sockaddr_storage *address)
 bool
 tp_host_same(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
 {
-    return tp_host_equal(a, b) || (local(a) && local(b));
+    return tp_host_equal(a, b) || (tp_host_is_local(a) && tp_host_is_local(b));
 }
 
 bool

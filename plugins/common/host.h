@@ -61,6 +61,8 @@ bool tp_host_equal(const void *a, const void *b);
 bool tp_host_same(
     const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 
+/* Whether an address is one of this host's. */
+bool tp_host_is_local(const struct sockaddr_storage *address);
 bool tp_host_is_any(const void *address);
 bool tp_host_is_loopback(const void *address);
 bool tp_host_is_link_local(const void *address);

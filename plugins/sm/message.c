@@ -52,10 +52,9 @@ send_later(na_plugin_ctx *ctx, struct sm_op *op, const void *buffer,
     return NA_PLUGIN_PENDING;
 }
 
-/* A thread that sleeps in the context of a request is woken while the peer works,
- * since the response is near. Programs with a progress thread gain by it where
- * their threads share processors; where they don't, the next sleep ends sooner.
- */
+/* Wakes the thread that sleeps in the context of a request while the peer works,
+ * since a response will follow. Programs with a progress thread gain by it where
+ * their threads share processors. */
 static __attribute__((noinline)) int32_t
 wake_own(na_plugin_ctx *ctx)
 {

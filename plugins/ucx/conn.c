@@ -4,13 +4,13 @@
  * says so. */
 #include <errno.h>
 #include <inttypes.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/host.h"
 #include "common/system.h"
 #include "conn.h"
 #include "descriptor.h"
@@ -159,25 +159,6 @@ level_of_first_call(const struct ucx_conn *conn)
                                           : NA_PLUGIN_LOG_INFO;
 }
 
-/* Whether the peer's address is one of this machine. */
-static bool
-is_own_address(const struct ucx_conn *conn)
-{
-    struct sockaddr_storage at = conn->client;
-    int fd = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool own;
-
-    if (fd < 0)
-        return false;
-    if (at.ss_family == AF_INET6)
-        ((struct sockaddr_in6 *) &at)->sin6_port = 0; /* any */
-    else
-        ((struct sockaddr_in *) &at)->sin_port = 0;
-    own = bind(fd, (const struct sockaddr *) &at, conn->client_length) == 0;
-    close(fd);
-    return own;
-}
-
 /* What the kernel answers at once to a connection to an address: 0 or an errno
  * value; EINPROGRESS: it is not of this machine, and there is a route. A busy
  * kernel answers later even for this machine, to which there always is one. */
@@ -194,7 +175,7 @@ try_address(const struct ucx_conn *conn)
             conn->client_length) != 0)
         error = errno;
     close(fd);
-    return error == EINPROGRESS && is_own_address(conn) ? 0 : error;
+    return error == EINPROGRESS && tp_host_is_local(&conn->client) ? 0 : error;
 }
 
 /* UCX has one code for a host without a route and for a peer that ends while it
