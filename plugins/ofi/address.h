@@ -66,6 +66,8 @@ struct ofi_peer {
     uint64_t probed_ns;  /* when the last look began whether anybody listens */
     uint64_t probe_end_ns; /* when the one under way has failed */
 
+    void *gate; /* what the endpoint's gate keeps of it */
+
     struct ofi_name own_name[]; /* if context is not 0 */
 };
 

@@ -124,8 +124,9 @@ struct ofi_endpoint {
     const struct ofi_quirk *quirks[OFI_QUIRKS_MAX + 1]; /* see quirk.h */
     void *quirk_data[OFI_QUIRKS_MAX];
     uint32_t quirk_polls;
-    bool due;      /* quirks have something to do at each poll */
-    bool connects; /* libfabric may have opened sockets */
+    bool due;              /* quirks have something to do at each poll */
+    bool connects;         /* libfabric may have opened sockets */
+    struct ofi_gate *gate; /* a quirk's, see gate.h; NULL: none */
 
     na_plugin_ctx *contexts[OFI_CONTEXTS];
     uint32_t context_count;

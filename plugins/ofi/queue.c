@@ -3,6 +3,7 @@
  * completion leads to the function that takes it. */
 #include <string.h>
 
+#include "gate.h"
 #include "ofi.h"
 #include "queue.h"
 #include "quirk.h"
@@ -53,7 +54,10 @@ ofi_queue_read(struct ofi_endpoint *ep)
 
     if (ep->rx_multi && !ofi_rx_prepare(ep, BATCH))
         return 0;
+    if (!ofi_gate_enter_read(ep))
+        return 0;
     ssize_t count = fi_cq_read(ep->cq, entries, BATCH);
+    ofi_gate_leave_read(ep, count != -FI_EAGAIN);
 
     if (count == -FI_EAVAIL)
         return read_error(ep);

@@ -43,7 +43,7 @@ struct ofi_quirk {
 
     /* Whether to try again to open an endpoint after that error. */
     bool (*retry_endpoint)(struct ofi_endpoint *ep, int error);
-    /* [lock, or while the class is being opened] */
+    /* May set ep->gate, see gate.h. [lock, or while the class is being opened] */
     void (*endpoint_opened)(struct ofi_endpoint *ep, struct fid_ep *fep);
     /* It is closed next, or abandoned. [lock] */
     void (*endpoint_closing)(struct ofi_endpoint *ep, struct fid_ep *fep);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fabric.h"
+#include "gate.h"
 #include "header.h"
 #include "pool.h"
 #include "receive.h"
@@ -141,7 +142,13 @@ post(struct ofi_endpoint *ep, struct ofi_rx *rx)
 void
 ofi_rx_post(struct ofi_endpoint *ep, struct ofi_rx *rx)
 {
-    if (ep->fep == NULL || post(ep, rx) != 0)
+    bool posted = false;
+
+    if (ep->fep != NULL && ofi_gate_enter(ep, NULL)) {
+        posted = post(ep, rx) == 0;
+        ofi_gate_leave(ep);
+    }
+    if (!posted)
         tp_list_append(&ep->unposted, &rx->link);
 }
 

@@ -6,6 +6,7 @@
 #include "address.h"
 #include "common/system.h"
 #include "fabric.h"
+#include "gate.h"
 #include "library.h"
 #include "liveness.h"
 #include "mem.h"
@@ -61,9 +62,12 @@ submit(struct ofi_endpoint *ep, struct ofi_job *job,
         .rma_iov_count = 1,
         .context = &fragment->work.fi};
     fragment->at_once = !put || !waits;
+    if (!ofi_gate_enter(ep, job->peer))
+        return FI_EAGAIN;
     ssize_t ret = put ? fi_writemsg(job->ctx->rma_ep, &message,
                             FI_COMPLETION | (waits ? FI_DELIVERY_COMPLETE : 0))
                       : fi_readmsg(job->ctx->rma_ep, &message, FI_COMPLETION);
+    ofi_gate_leave(ep);
 
     return (int) -ret;
 }

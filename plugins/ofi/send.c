@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "address.h"
+#include "gate.h"
 #include "header.h"
 #include "library.h"
 #include "liveness.h"
@@ -74,10 +75,13 @@ submit(struct ofi_endpoint *ep, struct ofi_tx *tx)
 {
     struct ofi_peer *peer = tx->peer;
 
+    if (!ofi_gate_enter(ep, peer))
+        return FI_EAGAIN;
     ssize_t ret = tx->flush && ep->cls->conduct.flush_flags != 0
                       ? submit_flush(ep, tx)
                       : fi_send(ep->fep, tx->data, tx->length, tx->desc,
                             peer->fi_addr, &tx->work.fi);
+    ofi_gate_leave(ep);
     if (ret != 0)
         return cause_of(ep, (int) -ret);
     tp_list_append(&peer->flying, &tx->link);
@@ -212,8 +216,12 @@ inject(struct ofi_endpoint *ep, struct ofi_peer *peer,
     ofi_header_write(ep, bytes, header);
     if (length != 0)
         memcpy(bytes + ep->header_length, buffer, length);
-    return (int) -fi_inject(
-        ep->fep, bytes, ep->header_length + length, peer->fi_addr);
+    if (!ofi_gate_enter(ep, peer))
+        return FI_EAGAIN;
+    ssize_t ret =
+        fi_inject(ep->fep, bytes, ep->header_length + length, peer->fi_addr);
+    ofi_gate_leave(ep);
+    return (int) -ret;
 }
 
 /* One that is not injected: copied, and submitted or queued. */

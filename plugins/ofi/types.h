@@ -21,6 +21,7 @@ struct ofi_choice;
 struct ofi_conduct;
 struct ofi_endpoint;
 struct ofi_fragment;
+struct ofi_gate;
 struct ofi_header;
 struct ofi_job;
 struct ofi_message;

@@ -19,12 +19,13 @@ host_log(const na_plugin_host *host, int32_t level, const char *file,
     uint32_t line, const char *text)
 {
     struct node *node = host->priv;
+    node->warnings += level == NA_PLUGIN_LOG_WARNING;
     node->left += strncmp(text, "closed with ", 12) == 0;
     if (level == NA_PLUGIN_LOG_ERROR) {
         node->errors++;
         snprintf(node->last_error, sizeof(node->last_error), "%s", text);
     } else if (node->word != NULL && strstr(text, node->word) != NULL)
-        node->matched = true;
+        node->matched++;
     if (getenv("OFI_TEST_LOG") != NULL)
         fprintf(stderr, "[%d] %d %s:%u %s\n", (int) getpid(), level, file, line,
             text);

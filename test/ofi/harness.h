@@ -18,11 +18,12 @@
 struct node {
     na_plugin_host host;
     int32_t log_level;
-    uint32_t errors; /* lines at level ERROR */
-    uint32_t left;   /* classes that were closed with leftovers */
+    uint32_t errors;   /* lines at level ERROR */
+    uint32_t warnings; /* at level WARNING */
+    uint32_t left;     /* classes that were closed with leftovers */
     char last_error[LINE];
     const char *word;        /* or NULL */
-    bool matched;            /* a line below that level contained the word */
+    uint32_t matched;        /* lines below ERROR that contained the word */
     const char *setting_key; /* one setting, or NULL */
     const char *setting_value;
 

@@ -23,11 +23,9 @@
 #include "../peer.h"
 #include "../probe.h"
 #include "../quirk.h"
+#include "shm_file.h"
 
-#define FOLDER "/dev/shm"
-#define SCHEME "fi_shm://"
 #define MAGIC UINT64_C(0x6b72616d6961666f)
-#define PAGE 4096
 #define PEERS 500U
 #define EVERYBODY UINT32_MAX /* more than that, or of other names */
 #define TRIES 64U
@@ -44,7 +42,7 @@ struct mark {
     _Atomic uint32_t count;
     uint64_t peers[PEERS]; /* process << 32 | number of the endpoint */
 };
-_Static_assert(sizeof(struct mark) <= PAGE, "a mark is one page");
+_Static_assert(sizeof(struct mark) <= SHM_PAGE, "a mark is one page");
 
 /* Of an endpoint's file. */
 struct marked {
@@ -66,47 +64,6 @@ data_of(const struct ofi_endpoint *ep)
     return ofi_quirk_data(ep, &ofi_quirk_shm_files);
 }
 
-/* What a file, and an endpoint, is called: "PROCESS:USER:NUMBER". */
-struct parts {
-    uint32_t process;
-    uint32_t user;
-    uint32_t number;
-};
-
-static bool
-read_parts(const char *text, struct parts *parts)
-{
-    uint32_t *const values[] = {&parts->process, &parts->user, &parts->number};
-
-    for (uint32_t i = 0; i < 3; i++) {
-        char *end = NULL;
-        if (text[0] < '0' || text[0] > '9')
-            return false;
-        errno = 0;
-        unsigned long value = strtoul(text, &end, 10);
-        if (errno != 0 || value > INT32_MAX || *end != (i < 2 ? ':' : '\0'))
-            return false;
-        *values[i] = (uint32_t) value;
-        text = end + 1;
-    }
-    return parts->process != 0;
-}
-
-/* Likewise from the name of an endpoint of this user. */
-static bool
-read_name(const char *bytes, size_t length, struct parts *parts)
-{
-    char text[OFI_NAME_MAX + 1];
-
-    if (length < sizeof(SCHEME) || length > OFI_NAME_MAX ||
-        memcmp(bytes, SCHEME, sizeof(SCHEME) - 1) != 0)
-        return false;
-    memcpy(text, bytes, length);
-    text[length] = '\0';
-    return read_parts(text + sizeof(SCHEME) - 1, parts) &&
-           parts->user == getuid();
-}
-
 static bool
 find_spaces(struct spaces *spaces)
 {
@@ -125,23 +82,6 @@ find_spaces(struct spaces *spaces)
 
 /* OWN FILES */
 
-static bool
-is_gone(uint64_t peer)
-{
-    const struct parts parts = {
-        (uint32_t) (peer >> 32), getuid(), (uint32_t) peer};
-    struct ofi_name name = {0};
-
-    name.length = (uint32_t) snprintf((char *) name.bytes, sizeof(name.bytes),
-        SCHEME "%u:%u:%u", parts.process, parts.user, parts.number);
-    if (ofi_probe_answers(&name))
-        return false;
-    /* a class of this process is gone when its socket is; another's process may
-     * end later than that */
-    return parts.process == (uint32_t) getpid() ||
-           (kill((pid_t) parts.process, 0) != 0 && errno == ESRCH);
-}
-
 /* Room for more. */
 static void
 drop_gone(struct mark *mark)
@@ -152,7 +92,7 @@ drop_gone(struct mark *mark)
     /* killed meanwhile, any process may be its peer */
     atomic_store(&mark->count, EVERYBODY);
     for (uint32_t i = 0; i < count; i++)
-        if (!is_gone(mark->peers[i]))
+        if (!shm_is_gone(mark->peers[i]))
             mark->peers[left++] = mark->peers[i];
     if (left < PEERS)
         atomic_store(&mark->count, left);
@@ -180,35 +120,20 @@ add_peer(struct mark *mark, uint64_t peer)
 static struct mark *
 map_page(const char *file)
 {
-    char path[sizeof(FOLDER) + OFI_NAME_MAX + 2];
+    char path[sizeof(SHM_FOLDER) + OFI_NAME_MAX + 2];
     struct stat status;
     struct mark *page = MAP_FAILED;
 
-    snprintf(path, sizeof(path), FOLDER "/%s", file);
+    snprintf(path, sizeof(path), SHM_FOLDER "/%s", file);
     int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return NULL;
-    if (fstat(fd, &status) == 0 && status.st_size % PAGE == 0 &&
-        fallocate(fd, 0, status.st_size, PAGE) == 0)
-        page = mmap(
-            NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, status.st_size);
+    if (fstat(fd, &status) == 0 && status.st_size % SHM_PAGE == 0 &&
+        fallocate(fd, 0, status.st_size, SHM_PAGE) == 0)
+        page = mmap(NULL, SHM_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+            status.st_size);
     close(fd);
     return page == MAP_FAILED ? NULL : page;
-}
-
-/* The name of an endpoint's file, within an endpoint's name of room for that;
- * NULL: it has none that is this process's. */
-static const char *
-file_of(struct fid_ep *fep, char name[OFI_NAME_MAX + 1], struct parts *parts)
-{
-    size_t length = OFI_NAME_MAX + 1;
-
-    memset(name, 0, length);
-    if (fi_getname(&fep->fid, name, &length) != 0 ||
-        !read_name(name, strnlen(name, OFI_NAME_MAX + 1), parts) ||
-        parts->process != (uint32_t) getpid())
-        return NULL;
-    return name + sizeof(SCHEME) - 1;
 }
 
 static void
@@ -216,9 +141,9 @@ endpoint_opened(struct ofi_endpoint *ep, struct fid_ep *fep)
 {
     struct shm_files *files = data_of(ep);
     char name[OFI_NAME_MAX + 1];
-    struct parts parts;
+    struct shm_parts parts;
     struct spaces spaces;
-    const char *file = file_of(fep, name, &parts);
+    const char *file = shm_file_of(fep, name, &parts);
 
     files->tries = 0;
     if (file == NULL || !find_spaces(&spaces) ||
@@ -251,7 +176,7 @@ endpoint_closing(struct ofi_endpoint *ep, struct fid_ep *fep)
     if (marked == NULL)
         return;
     *link = marked->next;
-    munmap(marked->page, PAGE);
+    munmap(marked->page, SHM_PAGE);
     free(marked);
 }
 
@@ -274,19 +199,19 @@ retry_endpoint(struct ofi_endpoint *ep, int error)
 static bool
 is_known(const struct ofi_endpoint *ep)
 {
-    char name[OFI_NAME_MAX + 1], path[sizeof(FOLDER) + OFI_NAME_MAX + 2];
-    struct parts parts;
+    char name[OFI_NAME_MAX + 1], path[sizeof(SHM_FOLDER) + OFI_NAME_MAX + 2];
+    struct shm_parts parts;
     struct stat status;
-    const char *file = file_of(ep->fep, name, &parts);
+    const char *file = shm_file_of(ep->fep, name, &parts);
 
     if (file == NULL)
         return true;
-    snprintf(path, sizeof(path), FOLDER "/%s", file);
+    snprintf(path, sizeof(path), SHM_FOLDER "/%s", file);
     if (stat(path, &status) != 0)
         return true;
-    uint64_t size =
-        (uint64_t) status.st_size - (data_of(ep)->marks != NULL ? PAGE : 0);
-    return size >= PAGE && (size & (size - 1)) == 0;
+    uint64_t size = (uint64_t) status.st_size, region = shm_region(size);
+    return region >= SHM_PAGE && size % SHM_PAGE == 0 &&
+           size - region <= SHM_OWN_PAGES * (uint64_t) SHM_PAGE;
 }
 
 /* Since 2.5 shm works in another way, whose faults are not provided for: what
@@ -312,9 +237,9 @@ reach(struct ofi_endpoint *ep, const struct ofi_peer *peer)
 {
     const struct ofi_name *name = peer->name;
     struct marked *marks = data_of(ep)->marks;
-    struct parts parts;
-    bool known = marks != NULL &&
-                 read_name((const char *) name->bytes, name->length, &parts);
+    struct shm_parts parts;
+    bool known = marks != NULL && shm_read_name((const char *) name->bytes,
+                                      name->length, &parts);
 
     for (struct marked *one = marks; one != NULL; one = one->next)
         if (known)
@@ -335,9 +260,9 @@ is_left(int fd, const struct stat *status, uint32_t process)
     struct spaces spaces;
 
     if (!S_ISREG(status->st_mode) || status->st_uid != geteuid() ||
-        status->st_nlink != 1 || status->st_size % PAGE != 0 ||
-        status->st_size < PAGE ||
-        pread(fd, &mark, sizeof(mark), status->st_size - PAGE) !=
+        status->st_nlink != 1 || status->st_size % SHM_PAGE != 0 ||
+        status->st_size < SHM_PAGE ||
+        pread(fd, &mark, sizeof(mark), status->st_size - SHM_PAGE) !=
             (ssize_t) sizeof(mark) ||
         mark.magic != MAGIC || mark.process != process ||
         !find_spaces(&spaces) ||
@@ -347,7 +272,7 @@ is_left(int fd, const struct stat *status, uint32_t process)
     if (count > PEERS)
         return false;
     for (uint32_t i = 0; i < count; i++)
-        if (!is_gone(mark.peers[i]))
+        if (!shm_is_gone(mark.peers[i]))
             return false;
     return true;
 }
@@ -377,20 +302,20 @@ static void
 remove_left(struct ofi_endpoint *ep)
 {
     const struct dirent *entry = NULL;
-    struct parts parts;
+    struct shm_parts parts;
     uint32_t count = 0;
-    DIR *folder = opendir(FOLDER);
+    DIR *folder = opendir(SHM_FOLDER);
 
     if (folder == NULL)
         return;
     while ((entry = readdir(folder)) != NULL)
-        if (read_parts(entry->d_name, &parts) && parts.user == getuid() &&
+        if (shm_read_parts(entry->d_name, &parts) && parts.user == getuid() &&
             kill((pid_t) parts.process, 0) != 0 && errno == ESRCH)
             count += remove_one(dirfd(folder), entry->d_name, parts.process);
     closedir(folder);
     if (count != 0)
         TP_LOG(ep->cls->host, INFO,
-            "removed %u files of killed processes from %s", count, FOLDER);
+            "removed %u files of killed processes from %s", count, SHM_FOLDER);
 }
 
 const struct ofi_quirk ofi_quirk_shm_files = {.provider = "shm",

@@ -18,6 +18,7 @@
     each(sockets) \
     each(udp) \
     each(shm_process) \
+    each(shm_lock) \
     each(shm_files) \
     each(shm_registrations) \
     each(shm_stuck_rma) \
