@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Over libfabric's shm: processes that are killed, or stopped, while they hold the
- * lock of an endpoint's memory. Here another process takes it as libfabric does,
- * at the place where libfabric 1.17 to 1.19 have it. */
+ * lock of an endpoint's memory. Here another process takes it as libfabric does. */
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -18,7 +17,6 @@
 #include "pair.h"
 
 #define PAGE 4096
-#define LOCK 24   /* offset of the lock in an endpoint's memory */
 #define ROOM 48   /* libfabric 1.17: places left in its queue of messages */
 #define QUEUE 128 /* the queue: size, mask, messages taken, messages put */
 #define MESSAGE 256
@@ -38,6 +36,10 @@ struct guard {
     uint64_t room_before;
     uint64_t tail_before;
 };
+
+/* Offset of the lock in an endpoint's memory, by the number of the layout, which
+ * is the first byte there: libfabric 1.17 to 2.4 have 4 to 8. */
+static const size_t lock_offsets[] = {[4] = 24, 24, 64, 56, 56};
 
 /* An endpoint's memory, mapped from its file. */
 struct memory_file {
@@ -90,7 +92,11 @@ count_at(const struct memory_file *memory, size_t offset)
 static pthread_spinlock_t *
 lock_of(const struct memory_file *memory)
 {
-    return (void *) (memory->first + LOCK);
+    size_t layout = memory->first[0];
+
+    ck_assert_msg(layout >= 4 && layout < sizeof(lock_offsets) / sizeof(size_t),
+        "the layout %zu is not known", layout);
+    return (void *) (memory->first + lock_offsets[layout]);
 }
 
 static void
