@@ -24,10 +24,11 @@ ucx_exposure_restrict(na_plugin_class *cls, const struct tp_place *where)
 void
 ucx_exposure_configure(const na_plugin_class *cls, ucp_config_t *config)
 {
-    /* SysV segments are open to the owner's whole group; posix does the same
-     * for the owner alone */
+    /* All senders share the queue of a receiver in shared memory: one that is
+     * killed while it writes there holds up the messages of all others. And SysV
+     * segments are open to the owner's whole group. */
     if (cls->tls[0] == '\0' && ucx_environment("TLS") == NULL)
-        ucp_config_modify(config, "TLS", "^sysv");
+        ucp_config_modify(config, "TLS", "^mm");
 }
 
 /* Whether all devices of a list are loopback interfaces. */

@@ -149,11 +149,26 @@ START_TEST(data_over_tcp_is_sent_in_messages)
 }
 END_TEST
 
+/* A peer that is killed while it writes to UCX's queue in shared memory holds up
+ * all other peers. */
+START_TEST(shared_memory_is_left_out_of_all)
+{
+    struct couple couple;
+
+    couple_open(&couple, "all", true);
+    move(&couple, &couple.b);
+    ck_assert_uint_eq(side_counter(&couple.a, "rma_native_bytes"), 0);
+    ck_assert_uint_eq(side_counter(&couple.a, "rma_message_bytes"), 2 * LENGTH);
+    couple_close(&couple);
+}
+END_TEST
+
 /* UCX transfers alone: the owner does not poll. */
 START_TEST(data_in_shared_memory_is_moved_by_ucx)
 {
     struct couple couple;
 
+    setenv("UCX_TLS", "^sysv", 1);
     couple_open(&couple, "all", true);
     /* UCX still connects lanes after the first message */
     uint64_t until = now_ms() + 200;
@@ -305,6 +320,7 @@ main(void)
     TCase *tcase = tcase_create("all");
 
     tcase_add_test(tcase, data_over_tcp_is_sent_in_messages);
+    tcase_add_test(tcase, shared_memory_is_left_out_of_all);
     tcase_add_test(tcase, data_in_shared_memory_is_moved_by_ucx);
     tcase_add_test(tcase, data_of_other_memory_is_sent_in_messages);
     tcase_add_test(tcase, data_to_self_is_copied);
