@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When libfabric may be called on memory that processes share: a quirk may hold
- * back calls in which this process would wait for another one, and those that
- * are in vain. */
+/* Whether libfabric may be called on memory that processes share. A quirk may
+ * hold back calls that would wait for another process, and those that would find
+ * nothing. */
 #ifndef OFI_GATE_H
 #define OFI_GATE_H
 

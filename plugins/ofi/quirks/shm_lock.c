@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The lock of an endpoint's memory, which a process that is killed keeps. It is a
- * pthread_spinlock_t, which the endpoint takes to look for messages, and each peer
- * to leave one there: whoever waits for it when its holder is killed waits in
+ * pthread_spinlock_t: the endpoint takes it to look for messages, each peer to
+ * write one. A thread that waits for it when its holder is killed waits in
  * libfabric for ever (1.17: smr_region.lock).
  *
- * So nobody waits for it there: who calls libfabric on an endpoint's memory has the
- * endpoint's guard, a word in a page behind that memory, which says who has it.
- * The endpoint takes it back from a holder that has died, undoes what that one had
- * begun, and frees the lock. */
+ * So the plugin never waits for it. It calls libfabric on an endpoint's memory
+ * only while it holds the endpoint's guard, a word in a page behind that memory
+ * that names its holder. The endpoint takes the guard back from a process that has
+ * died, undoes what that process had begun, and releases the lock. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -36,7 +36,7 @@ struct sight {
     uint32_t looks;
 };
 
-/* An endpoint for puts and gets, which nobody writes to but with an answer. */
+/* An endpoint for puts and gets: peers write only answers to it. */
 struct other {
     struct other *next;
     const struct fid_ep *fep;
