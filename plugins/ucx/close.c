@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include "close.h"
+#include "listener.h"
 #include "process.h"
 #include "progress.h"
 #include "work.h"
@@ -62,9 +63,14 @@ ucx_close(na_plugin_class *cls)
         ucx_progress_once(cls);
         sched_yield();
     }
+    /* UCX may take the descriptor of a caller that is turned away for that of the
+     * next one: none is turned away while others come */
+    ucx_listener_shut(cls);
+    cls->closing = true;
     end_all(cls);
 
     begun = tp_now();
     while (cls->closed.head != NULL && tp_now() - begun < RETURN_NS)
         ucx_progress_once(cls);
+    ucx_listener_close(cls);
 }

@@ -116,6 +116,10 @@ ucx_connect_on_request(ucp_conn_request_h request, void *arg)
         .field_mask = UCP_EP_PARAM_FIELD_CONN_REQUEST, .conn_request = request};
     char name[UCX_NAME_MAX + 1] = "a caller";
 
+    if (cls->closing) {
+        ucp_listener_reject(cls->listener, request);
+        return;
+    }
     if (ucp_conn_request_query(request, &attr) == UCS_OK)
         tp_host_text(&attr.client_address, name, sizeof(name));
     struct ucx_conn *conn = cls->called < CALLED_MOST

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* UCX's context, worker and listener. */
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "connect.h"
-#include "descriptor.h"
+/* UCX's context and worker. */
 #include "library.h"
+#include "conn.h"
+#include "descriptor.h"
 #include "process.h"
 #include "receive.h"
 #include "setting.h"
@@ -89,75 +85,9 @@ ucx_library_open(na_plugin_class *cls)
     return ucx_conn_code(status);
 }
 
-/* What the system says against listening there; 0: nothing. */
-static int
-bind_error(const struct tp_place *where)
-{
-    int fd = socket(where->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    int error = 0;
-
-    if (fd < 0 ||
-        bind(fd, (const struct sockaddr *) &where->address, where->length) != 0)
-        error = errno;
-    if (fd >= 0)
-        close(fd);
-    return error;
-}
-
-/* Says why there is no listener; the code for that. */
-static int32_t
-explain_listen(
-    na_plugin_class *cls, const struct tp_place *where, ucs_status_t status)
-{
-    char text[UCX_NAME_MAX + 1] = "?";
-    int error = status == UCS_ERR_BUSY ? EADDRINUSE : bind_error(where);
-
-    tp_host_text(&where->address, text, sizeof(text));
-    TP_LOG(cls->host, ERROR, "%s: cannot listen: %s", text,
-        error != 0 ? strerror(error) : ucs_status_string(status));
-    switch (error) {
-    case EADDRINUSE:
-        return NA_PLUGIN_E_ADDRINUSE;
-    case EADDRNOTAVAIL:
-        return NA_PLUGIN_E_ADDRNOTAVAIL;
-    case EACCES:
-        return NA_PLUGIN_E_ACCESS;
-    default:
-        return status == UCS_ERR_INVALID_ADDR || status == UCS_ERR_UNREACHABLE
-                   ? NA_PLUGIN_E_ADDRNOTAVAIL
-                   : ucx_conn_code(status);
-    }
-}
-
-int32_t
-ucx_library_listen(na_plugin_class *cls, struct tp_place *where_p)
-{
-    ucp_listener_params_t params = {
-        .field_mask = UCP_LISTENER_PARAM_FIELD_SOCK_ADDR |
-                      UCP_LISTENER_PARAM_FIELD_CONN_HANDLER,
-        .sockaddr = {.addr = (struct sockaddr *) &where_p->address,
-            .addrlen = where_p->length},
-        .conn_handler = {.cb = ucx_connect_on_request, .arg = cls}};
-    ucp_listener_attr_t attr = {.field_mask = UCP_LISTENER_ATTR_FIELD_SOCKADDR};
-
-    ucs_status_t status =
-        ucp_listener_create(cls->worker, &params, &cls->listener);
-    if (status == UCS_OK)
-        status = ucp_listener_query(cls->listener, &attr);
-    if (status == UCS_OK) {
-        where_p->address = attr.sockaddr;
-        ucx_descriptor_own_port(tp_host_port(&where_p->address));
-        ucx_descriptor_mark_sockets();
-        return NA_PLUGIN_OK;
-    }
-    return explain_listen(cls, where_p, status);
-}
-
 void
 ucx_library_close(na_plugin_class *cls)
 {
-    if (cls->listener != NULL)
-        ucp_listener_destroy(cls->listener);
     if (cls->worker != NULL)
         ucp_worker_destroy(cls->worker);
     if (cls->context != NULL)

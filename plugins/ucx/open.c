@@ -14,6 +14,7 @@
 #include "exposure.h"
 #include "key.h"
 #include "library.h"
+#include "listener.h"
 #include "mem.h"
 #include "open.h"
 #include "tx.h"
@@ -103,7 +104,7 @@ take_address(na_plugin_class *cls, const na_plugin_open_info *info,
     char name[UCX_NAME_MAX + 1] = "";
 
     if (cls->listens) {
-        int32_t ret = ucx_library_listen(cls, where);
+        int32_t ret = ucx_listener_open(cls, where);
         if (ret != NA_PLUGIN_OK)
             return ret;
         tp_host_reach(where, info->ip_subnet);

@@ -29,6 +29,7 @@
     X(CROWD_TCP_AT_ONCE, 30, 30)     /* classes per process, of 10 */          \
     X(CROWD_ALL_AT_ONCE, 30, 5)      /* classes per process, of 10 */          \
     X(CROWD_TCP_APART, 1, 0)         /* classes per process, of 300 */         \
+    X(CLOSED_WHILE_CALLED, 2000, 64) /* classes */                             \
     X(SLEEPS, 200000, 20000)         /* messages to a sleeping receiver */     \
     X(KILL_MATRIX_ROUNDS, 28, 3)     /* kills in each situation */             \
     X(NA_MESSAGES, 10000, 1000)      /* messages with one operation */         \

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* UCX's listener.
+ *
+ * UCX's own thread accepts callers, reads the first message of each, and reports
+ * it to the listener. ucp_listener_destroy forgets those that have not sent theirs
+ * yet (UCX 1.13.1 to 1.23): one that comes afterwards is reported to freed memory,
+ * and its handler may stay registered when the worker is gone. So a listener is
+ * destroyed when it has no such caller, and gets none: a filter at the socket drops
+ * the packets of new ones, and a connection of our own, which the filter lets
+ * through, shows that UCX's thread has accepted all before it.
+ */
+#include <errno.h>
+#include <linux/filter.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "connect.h"
+#include "descriptor.h"
+#include "listener.h"
+#include "progress.h"
+
+#define CALLERS_NS TP_SECOND /* for UCX to give up callers */
+
+/* What the system says against listening there; 0: nothing. */
+static int
+bind_error(const struct tp_place *where)
+{
+    int fd = socket(where->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int error = 0;
+
+    if (fd < 0 ||
+        bind(fd, (const struct sockaddr *) &where->address, where->length) != 0)
+        error = errno;
+    if (fd >= 0)
+        close(fd);
+    return error;
+}
+
+/* Says why there is no listener; the code for that. */
+static int32_t
+explain_listen(
+    na_plugin_class *cls, const struct tp_place *where, ucs_status_t status)
+{
+    char text[UCX_NAME_MAX + 1] = "?";
+    int error = status == UCS_ERR_BUSY ? EADDRINUSE : bind_error(where);
+
+    tp_host_text(&where->address, text, sizeof(text));
+    TP_LOG(cls->host, ERROR, "%s: cannot listen: %s", text,
+        error != 0 ? strerror(error) : ucs_status_string(status));
+    switch (error) {
+    case EADDRINUSE:
+        return NA_PLUGIN_E_ADDRINUSE;
+    case EADDRNOTAVAIL:
+        return NA_PLUGIN_E_ADDRNOTAVAIL;
+    case EACCES:
+        return NA_PLUGIN_E_ACCESS;
+    default:
+        return status == UCS_ERR_INVALID_ADDR || status == UCS_ERR_UNREACHABLE
+                   ? NA_PLUGIN_E_ADDRNOTAVAIL
+                   : ucx_conn_code(status);
+    }
+}
+
+int32_t
+ucx_listener_open(na_plugin_class *cls, struct tp_place *where_p)
+{
+    ucp_listener_params_t params = {
+        .field_mask = UCP_LISTENER_PARAM_FIELD_SOCK_ADDR |
+                      UCP_LISTENER_PARAM_FIELD_CONN_HANDLER,
+        .sockaddr = {.addr = (struct sockaddr *) &where_p->address,
+            .addrlen = where_p->length},
+        .conn_handler = {.cb = ucx_connect_on_request, .arg = cls}};
+    ucp_listener_attr_t attr = {.field_mask = UCP_LISTENER_ATTR_FIELD_SOCKADDR};
+
+    ucs_status_t status =
+        ucp_listener_create(cls->worker, &params, &cls->listener);
+    if (status == UCS_OK)
+        status = ucp_listener_query(cls->listener, &attr);
+    if (status == UCS_OK) {
+        where_p->address = attr.sockaddr;
+        ucx_descriptor_own_port(tp_host_port(&where_p->address));
+        ucx_descriptor_mark_sockets();
+        return NA_PLUGIN_OK;
+    }
+    return explain_listen(cls, where_p, status);
+}
+
+/* Sockets of a listener. */
+struct door {
+    struct sockaddr_storage at; /* where it listens */
+    int fd;                     /* of the listening socket; -1: not found */
+    uint32_t last_port;         /* of its last caller, ourselves; 0: none */
+    bool last_came;             /* it was accepted */
+    bool end;                   /* callers that have not sent all are ended */
+    uint32_t callers;           /* sockets that UCX has accepted, not closed */
+};
+
+/* Whether the address of one end of a socket is where a class listens. */
+static bool
+is_at(const struct sockaddr_storage *at, const struct sockaddr_storage *end)
+{
+    return end->ss_family == at->ss_family &&
+           tp_host_port(end) == tp_host_port(at) &&
+           (tp_host_is_any(at) || tp_host_equal(end, at));
+}
+
+/* Notes the listening socket, and what it has accepted. */
+static void
+visit(int fd, void *arg)
+{
+    struct door *door = arg;
+    struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
+    socklen_t length = sizeof(address);
+    int listens = 0;
+    socklen_t size = sizeof(listens);
+
+    if (getsockname(fd, (struct sockaddr *) &address, &length) != 0 ||
+        (address.ss_family != AF_INET && address.ss_family != AF_INET6) ||
+        !is_at(&door->at, &address) ||
+        getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0)
+        return;
+    if (listens != 0) {
+        door->fd = fd;
+        return;
+    }
+    door->callers++;
+    length = sizeof(address);
+    if (door->last_port != 0 &&
+        getpeername(fd, (struct sockaddr *) &address, &length) == 0 &&
+        tp_host_port(&address) == door->last_port)
+        door->last_came = true;
+    if (door->end)
+        shutdown(fd, SHUT_RD); /* UCX reads what there is, and then the end */
+}
+
+/* False: there is no listener of TCP. */
+static bool
+look(const na_plugin_class *cls, struct door *door)
+{
+    ucp_listener_attr_t attr = {.field_mask = UCP_LISTENER_ATTR_FIELD_SOCKADDR};
+
+    if (cls->listener == NULL ||
+        ucp_listener_query(cls->listener, &attr) != UCS_OK)
+        return false;
+    door->at = attr.sockaddr;
+    door->fd = -1;
+    door->callers = 0;
+    tp_descriptors_each(visit, door);
+    return door->fd >= 0;
+}
+
+/* Drops packets to the listening socket but those from one port. Connections that
+ * it has accepted are not concerned. */
+static void
+drop_others(const struct door *door)
+{
+    /* a packet's first two bytes: the port that it is from */
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, door->last_port, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+    };
+    struct sock_fprog program = {
+        .len = sizeof(code) / sizeof(code[0]), .filter = code};
+
+    setsockopt(
+        door->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+}
+
+/* Connects a socket to the listener, from a port that the filter lets through.
+ * False: it can't be done. */
+static bool
+call_last(struct door *door, int fd)
+{
+    struct sockaddr_storage own = {.ss_family = door->at.ss_family};
+    socklen_t length = own.ss_family == AF_INET ? sizeof(struct sockaddr_in)
+                                                : sizeof(struct sockaddr_in6);
+
+    if (bind(fd, (const struct sockaddr *) &own, length) != 0 ||
+        getsockname(fd, (struct sockaddr *) &own, &length) != 0)
+        return false;
+    door->last_port = tp_host_port(&own);
+    drop_others(door);
+    return connect(fd, (const struct sockaddr *) &door->at, length) == 0 ||
+           errno == EINPROGRESS;
+}
+
+void
+ucx_listener_shut(const na_plugin_class *cls)
+{
+    uint64_t begun_ns = tp_now();
+    struct door door = {.last_port = 0};
+
+    if (!look(cls, &door))
+        return;
+    int fd = socket(
+        door.at.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return;
+    bool called = call_last(&door, fd);
+    while (called && !door.last_came && tp_now() - begun_ns < CALLERS_NS) {
+        sched_yield();
+        look(cls, &door);
+    }
+    close(fd);
+}
+
+void
+ucx_listener_close(na_plugin_class *cls)
+{
+    uint64_t begun_ns = tp_now();
+    struct door door = {.end = true};
+
+    if (cls->listener == NULL)
+        return;
+    while (look(cls, &door) && door.callers != 0 &&
+           tp_now() - begun_ns < CALLERS_NS) {
+        ucx_progress_once(cls);
+        sched_yield();
+    }
+    ucp_listener_destroy(cls->listener);
+    cls->listener = NULL;
+}
