@@ -2,7 +2,6 @@
 /* Closing a class while callers connect to it. UCX's thread accepts them, so they
  * send at any moment of the close; the bytes are those of a real caller. */
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -149,19 +148,6 @@ await_closed(int fd)
 }
 
 static uint32_t
-count_descriptors(void)
-{
-    DIR *folder = opendir("/proc/self/fd");
-    uint32_t count = 0;
-
-    ck_assert_ptr_nonnull(folder);
-    while (readdir(folder) != NULL)
-        count++;
-    closedir(folder);
-    return count;
-}
-
-static uint32_t
 port_of(struct side *side)
 {
     char name[SIDE_TEXT];
@@ -202,10 +188,10 @@ START_TEST(class_is_closed_while_callers_connect)
     struct call call = {.length = 0};
 
     record_call(&call);
-    uint32_t before = count_descriptors();
+    uint32_t before = side_descriptors();
     for (uint32_t i = 0; i < test_count(TEST_CLOSED_WHILE_CALLED); i++)
         close_while_called(&call, i % DELAYS * DELAY_US);
-    ck_assert_uint_eq(count_descriptors(), before);
+    ck_assert_uint_eq(side_descriptors(), before);
 }
 END_TEST
 

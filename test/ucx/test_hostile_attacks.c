@@ -2,7 +2,6 @@
 /* Attacks that are no malformed messages: replays, floods, direct use of UCX,
  * and raw TCP connections. */
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -282,19 +281,6 @@ find_ports(struct sockaddr_in *ports, size_t most)
     return count;
 }
 
-static uint32_t
-count_fds(void)
-{
-    DIR *folder = opendir("/proc/self/fd");
-    uint32_t count = 0;
-
-    ck_assert_ptr_nonnull(folder);
-    while (readdir(folder) != NULL)
-        count++;
-    closedir(folder);
-    return count;
-}
-
 /* Many silent connections to each port: others are served meanwhile, and the
  * descriptors are freed when they are closed. */
 START_TEST(hostile_silent_connections_do_not_block_others)
@@ -313,7 +299,7 @@ START_TEST(hostile_silent_connections_do_not_block_others)
     fixture_trip(&fixture, "nothing");
     size_t count = find_ports(ports, 8);
     ck_assert_uint_ge(count, 2);
-    uint32_t before = count_fds();
+    uint32_t before = side_descriptors();
     for (size_t i = 0; i < count; i++) {
         uint64_t heap = test_heap();
         for (uint32_t j = 0; j < silent; j++) {
@@ -325,21 +311,22 @@ START_TEST(hostile_silent_connections_do_not_block_others)
             raw_peer_progress(&fixture.raw, fixture.sides);
         }
         fixture_trip(&fixture, "silence");
-        uint32_t amid = count_fds();
+        uint32_t amid = side_descriptors();
         raw_peer_join(&fixture.raw, fixture.sides, fixture.port);
         raw_peer_disconnect(&fixture.raw);
         for (uint32_t j = 0; j < silent; j++)
             close(fds[j]);
         uint64_t until = now_ms() + SIDE_WAIT_MS;
-        while (count_fds() > before) {
+        while (side_descriptors() > before) {
             raw_peer_progress(&fixture.raw, fixture.sides);
             if (now_ms() > until)
-                ck_abort_msg("%u descriptors stay", count_fds() - before);
+                ck_abort_msg(
+                    "%u descriptors stay", side_descriptors() - before);
         }
         fixture_trip(&fixture, "silence that is over");
         printf("%u silent at port %u: descriptors %u, %u, then %u; heap %llu, "
                "then %llu\n",
-            silent, ntohs(ports[i].sin_port), before, amid, count_fds(),
+            silent, ntohs(ports[i].sin_port), before, amid, side_descriptors(),
             (unsigned long long) heap, (unsigned long long) test_heap());
         fflush(stdout);
         ck_assert_uint_le(test_heap(), heap + SLACK);
