@@ -7,13 +7,18 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <linux/membarrier.h>
 #include <stddef.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Spins before sleeping in the kernel: locks are held for some hundred
  * instructions. */
 #define SPINS 100
+/* Where a thread cannot fence others it waits so long: by then their writes are
+ * seen. */
+#define UNFENCED_NS 1000000
 
 static long
 futex(_Atomic uint32_t *word, int op, uint32_t value,
@@ -34,27 +39,79 @@ relax(void)
 #endif
 }
 
+/* Makes every other thread of this process do what a full fence does. Returns
+ * false if the kernel has no such call, or forbids it. */
+static bool
+fence_others(void)
+{
+    static _Atomic bool registered;
+
+    if (!atomic_load_explicit(&registered, memory_order_relaxed)) {
+        if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED,
+                0, 0) != 0)
+            return false;
+        atomic_store_explicit(&registered, true, memory_order_relaxed);
+    }
+    return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
+}
+
+/* Before the first wait for a lock: from now on its releases look for threads that
+ * wait. One that is going on either sees that as well, or has written before the
+ * fence, and this thread sees the lock free. */
+static void
+contend(struct base_lock *lock)
+{
+    if (atomic_load_explicit(&lock->contended, memory_order_relaxed))
+        return;
+    atomic_store_explicit(&lock->contended, true, memory_order_relaxed);
+    if (!fence_others())
+        nanosleep(&(struct timespec){.tv_nsec = UNFENCED_NS}, NULL);
+}
+
 void
 base_lock_wait(struct base_lock *lock)
 {
     for (int i = 0; i < SPINS; i++) {
-        if (atomic_load_explicit(&lock->state, memory_order_relaxed) ==
-                BASE_LOCK_FREE &&
+        if (atomic_load_explicit(&lock->held, memory_order_relaxed) == 0 &&
             base_lock_try(lock))
             return;
         relax();
     }
-    /* This thread cannot know whether others wait, so it marks the lock as
-     * waited for. Acquire pairs with the release in base_lock_release. */
-    while (atomic_exchange_explicit(&lock->state, BASE_LOCK_WAITED_FOR,
-               memory_order_acquire) != BASE_LOCK_FREE)
-        futex(&lock->state, FUTEX_WAIT, BASE_LOCK_WAITED_FOR, NULL);
+    contend(lock);
+    /* The lock is left waited for, since this thread cannot know whether others
+     * wait as well. */
+    for (;;) {
+        atomic_store_explicit(&lock->waited_for, 1, memory_order_relaxed);
+        /* Pairs with the fence in base_lock_wake. */
+        atomic_thread_fence(memory_order_seq_cst);
+        if (base_lock_try(lock))
+            return;
+        futex(&lock->waited_for, FUTEX_WAIT, 1, NULL);
+    }
 }
 
 void
 base_lock_wake(struct base_lock *lock)
 {
-    futex(&lock->state, FUTEX_WAKE, 1, NULL);
+    atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&lock->waited_for, memory_order_relaxed) == 0)
+        return;
+    atomic_store_explicit(&lock->waited_for, 0, memory_order_relaxed);
+    futex(&lock->waited_for, FUTEX_WAKE, 1, NULL);
+}
+
+void
+base_lock_acquire(struct base_lock *lock)
+{
+    if (__builtin_expect(!base_lock_try(lock), 0))
+        base_lock_wait(lock);
+}
+
+void
+base_lock_release(struct base_lock *lock)
+{
+    if (__builtin_expect(base_lock_leave(lock), 0))
+        base_lock_wake(lock);
 }
 
 bool

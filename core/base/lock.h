@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A lock that is not used in classes opened for a single thread, and a signal
- * to wait for under it. Both are inline: taking a free lock is one
- * compare-and-swap, releasing it one exchange. A call takes about six locks;
- * with pthread_mutex_t they were a tenth of its instructions.
+ * to wait for under it. Taking a free lock is one exchange, releasing it a store
+ * and a load; they are inline where a call does it, and with pthread_mutex_t were
+ * a tenth of its instructions.
  *
  * All locks of the core, outermost first. A thread takes them in this order
  * only, and holds none while user code runs:
@@ -34,11 +34,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { BASE_LOCK_FREE, BASE_LOCK_HELD, BASE_LOCK_WAITED_FOR };
-
 struct base_lock {
-    _Atomic uint32_t state;
-    bool single; /* one thread only: nothing to lock */
+    _Atomic uint32_t held;
+    /* A futex: 1 if threads may wait in the kernel. 0 ends such waits. */
+    _Atomic uint32_t waited_for;
+    _Atomic bool contended; /* it was 1, ever */
+    bool single;            /* one thread only: nothing to lock */
 };
 
 /* Threads that wait, with a lock, for a change by other threads. */
@@ -50,11 +51,13 @@ struct base_signal {
 static inline void
 base_lock_init(struct base_lock *lock, bool single)
 {
-    atomic_init(&lock->state, BASE_LOCK_FREE);
+    atomic_init(&lock->held, 0);
+    atomic_init(&lock->waited_for, 0);
+    atomic_init(&lock->contended, false);
     lock->single = single;
 }
 
-/* The slow paths: another thread has the lock, or waits for it. */
+/* The slow paths: another thread has the lock, or may wait for it. */
 void base_lock_wait(struct base_lock *lock);
 void base_lock_wake(struct base_lock *lock);
 
@@ -62,11 +65,8 @@ void base_lock_wake(struct base_lock *lock);
 static inline bool
 base_lock_try_used(struct base_lock *lock)
 {
-    uint32_t state = BASE_LOCK_FREE;
-
     /* Acquire pairs with the release in base_lock_leave_used. */
-    return atomic_compare_exchange_strong_explicit(&lock->state, &state,
-        BASE_LOCK_HELD, memory_order_acquire, memory_order_relaxed);
+    return atomic_exchange_explicit(&lock->held, 1, memory_order_acquire) == 0;
 }
 
 /* Takes the lock if it is free. */
@@ -76,21 +76,17 @@ base_lock_try(struct base_lock *lock)
     return lock->single || base_lock_try_used(lock);
 }
 
-static inline void
-base_lock_acquire(struct base_lock *lock)
-{
-    if (__builtin_expect(!base_lock_try(lock), 0))
-        base_lock_wait(lock);
-}
-
-/* base_lock_leave of a lock that is used. */
+/* base_lock_leave of a lock that is used. No read-modify-write: the processor may
+ * look at `contended` before others see what it has written, and so miss a thread
+ * that begins to wait. That thread takes care of it, in base_lock_wait. */
 static inline bool
 base_lock_leave_used(struct base_lock *lock)
 {
     /* Release pairs with the acquires of the next thread that takes the lock.
      */
-    return atomic_exchange_explicit(&lock->state, BASE_LOCK_FREE,
-               memory_order_release) == BASE_LOCK_WAITED_FOR;
+    atomic_store_explicit(&lock->held, 0, memory_order_release);
+    atomic_signal_fence(memory_order_seq_cst);
+    return atomic_load_explicit(&lock->contended, memory_order_relaxed);
 }
 
 /* Releases the lock. Returns whether the caller has to call base_lock_wake. */
@@ -100,12 +96,8 @@ base_lock_leave(struct base_lock *lock)
     return !lock->single && base_lock_leave_used(lock);
 }
 
-static inline void
-base_lock_release(struct base_lock *lock)
-{
-    if (__builtin_expect(base_lock_leave(lock), 0))
-        base_lock_wake(lock);
-}
+void base_lock_acquire(struct base_lock *lock);
+void base_lock_release(struct base_lock *lock);
 
 static inline void
 base_signal_init(struct base_signal *signal)

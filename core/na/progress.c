@@ -314,7 +314,8 @@ na_progress_wait(struct na_progress *progress, unsigned timeout_ms)
     if (!na_progress_is_filled(progress) ||
         __builtin_expect(na_progress_sleepers(progress) != 0, 0))
         return wait_on(progress, timeout_ms, 1);
-    base_lock_release(&progress->lock);
+    if (__builtin_expect(base_lock_leave(&progress->lock), 0))
+        base_lock_wake(&progress->lock);
     return NA_SUCCESS;
 }
 
