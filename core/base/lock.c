@@ -103,15 +103,13 @@ base_lock_wake(struct base_lock *lock)
 void
 base_lock_acquire(struct base_lock *lock)
 {
-    if (__builtin_expect(!base_lock_try(lock), 0))
-        base_lock_wait(lock);
+    base_lock_enter(lock);
 }
 
 void
 base_lock_release(struct base_lock *lock)
 {
-    if (__builtin_expect(base_lock_leave(lock), 0))
-        base_lock_wake(lock);
+    base_lock_exit(lock);
 }
 
 bool

@@ -99,6 +99,21 @@ base_lock_leave(struct base_lock *lock)
 void base_lock_acquire(struct base_lock *lock);
 void base_lock_release(struct base_lock *lock);
 
+/* The same inline, for the path of a call. */
+static inline void
+base_lock_enter(struct base_lock *lock)
+{
+    if (__builtin_expect(!base_lock_try(lock), 0))
+        base_lock_wait(lock);
+}
+
+static inline void
+base_lock_exit(struct base_lock *lock)
+{
+    if (__builtin_expect(base_lock_leave(lock), 0))
+        base_lock_wake(lock);
+}
+
 static inline void
 base_signal_init(struct base_signal *signal)
 {

@@ -172,6 +172,16 @@ hg_handle_ref(struct hg_handle *handle, int32_t count)
     atomic_fetch_add_explicit(&handle->refs, count, memory_order_relaxed);
 }
 
+/* Returns whether the handle's handler is running in this thread, and so keeps its
+ * reference until this thread returns to it. */
+static inline bool
+hg_handle_runs_here(const struct hg_handle *handle)
+{
+    return handle->runner == &hg_handle_thread &&
+           (atomic_load_explicit(&handle->refs, memory_order_relaxed) &
+               HG_REF_HANDLER) != 0;
+}
+
 /* Drops references. Returns whether they were the last ones: then the caller
  * calls `released` of the handle's side. */
 static inline bool
@@ -187,6 +197,17 @@ static inline void
 hg_handle_unref(struct hg_handle *handle, int32_t count)
 {
     if (hg_handle_drop(handle, count))
+        handle->side->released(handle);
+}
+
+/* The same of references that most often are the last ones: no other thread can
+ * add one then. */
+static inline void
+hg_handle_unref_last(struct hg_handle *handle, int32_t count)
+{
+    /* Acquire as in hg_handle_drop. */
+    if (atomic_load_explicit(&handle->refs, memory_order_acquire) == count ||
+        hg_handle_drop(handle, count))
         handle->side->released(handle);
 }
 

@@ -24,10 +24,10 @@ make_target(struct hg_context *context, struct hg_handle **target_p)
     if (ret != HG_SUCCESS)
         return ret;
     /* The handle is on the list already, where others may read it. */
-    base_lock_acquire(&context->pool_lock);
+    base_lock_enter(&context->pool_lock);
     (*target_p)->local = true;
     hg_handle_note_special(*target_p);
-    base_lock_release(&context->pool_lock);
+    base_lock_exit(&context->pool_lock);
     return HG_SUCCESS;
 }
 
@@ -71,11 +71,11 @@ join(struct hg_handle *origin, struct hg_handle *target)
 {
     struct base_lock *lock = &origin->context->loopback_lock;
 
-    base_lock_acquire(lock);
+    base_lock_enter(lock);
     origin->awaiting = true;
     atomic_store_explicit(&origin->partner, target, memory_order_relaxed);
     atomic_store_explicit(&target->partner, origin, memory_order_relaxed);
-    base_lock_release(lock);
+    base_lock_exit(lock);
 }
 
 /* Delivers the request. The origin's forward may complete before this returns.
@@ -146,13 +146,13 @@ hg_loopback_answer(struct hg_handle *target)
     struct hg_context *context = target->context;
     struct hg_handle *origin;
 
-    base_lock_acquire(&context->loopback_lock);
+    base_lock_enter(&context->loopback_lock);
     origin = separate(target);
     if (origin) {
         origin->awaiting = false;
         atomic_fetch_add_explicit(&context->answering, 1, memory_order_relaxed);
     }
-    base_lock_release(&context->loopback_lock);
+    base_lock_exit(&context->loopback_lock);
     if (!origin)
         return NULL;
     memcpy(origin->out.payload - HG_HEADER_RESPONSE_SIZE,
@@ -181,12 +181,12 @@ hg_loopback_cancel(struct hg_handle *origin)
     struct base_lock *lock = &origin->context->loopback_lock;
     bool awaiting;
 
-    base_lock_acquire(lock);
+    base_lock_enter(lock);
     awaiting = origin->awaiting;
     origin->awaiting = false;
     if (awaiting)
         separate(origin);
-    base_lock_release(lock);
+    base_lock_exit(lock);
     if (awaiting)
         fail(origin, HG_CANCELED);
 }
@@ -216,8 +216,8 @@ hg_loopback_released(struct hg_handle *target)
         separate(target);
         base_lock_release(&context->loopback_lock);
     }
-    base_lock_acquire(&context->pool_lock);
+    base_lock_enter(&context->pool_lock);
     atomic_store_explicit(&target->state, HG_HANDLE_FREE, memory_order_relaxed);
     SLIST_INSERT_HEAD(&context->free_local, target, free_next);
-    base_lock_release(&context->pool_lock);
+    base_lock_exit(&context->pool_lock);
 }

@@ -56,13 +56,43 @@ request_received(struct na_op *op, const na_plugin_event *event)
         hg_target_receive(handle, event, last);
 }
 
+static inline __attribute__((always_inline)) int32_t
+send_response(struct hg_handle *handle)
+{
+    struct rt_endpoint at = rt_endpoint(handle->port->na_context);
+
+    return rt_send_expected(at, handle->send, handle->out.buffer,
+        handle->port->net.out_payload + handle->out.size,
+        handle->out.buffer_data, handle->peer.addr, handle->info.context_id,
+        handle->tag);
+}
+
+/* Sends a plain response in the handler of its request. The response needs no
+ * reference before it is pending, or its callback is queued. */
+static __attribute__((noinline)) hg_return_t
+respond_in_handler(struct hg_handle *handle)
+{
+    int32_t code = send_response(handle);
+
+    if (__builtin_expect(code != NA_PLUGIN_DONE, 0)) {
+        /* It may have been dropped already. */
+        hg_handle_ref(handle, HG_REF_ANSWER);
+        return hg_target_submitted(handle, code);
+    }
+    hg_call_answered(&handle->call);
+    if (handle->callback) {
+        hg_handle_ref(handle, HG_REF_ANSWER);
+        hg_target_queue_callback(handle);
+    }
+    return HG_SUCCESS;
+}
+
 /* From top to bottom what a plain response to another class takes: one without
  * flags, an extra payload or an error. All else is at the end, out of line. Only
  * the handle is used after the proc, so that few registers are saved. */
 hg_return_t
 HG_Respond(hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
 {
-    struct rt_endpoint at;
     hg_return_t ret;
     int32_t code;
 
@@ -88,14 +118,12 @@ HG_Respond(hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
     hg_header_response_encode(handle->out.payload - HG_HEADER_RESPONSE_SIZE,
         &(struct hg_header_response){.cookie = handle->cookie,
             .payload_size = (uint32_t) handle->out.size});
+    if (hg_handle_runs_here(handle))
+        return respond_in_handler(handle);
     /* Also during submission: the peer may get the response and make the
      * program drop the last other reference. */
     hg_handle_ref(handle, HG_REF_ANSWER);
-    at = rt_endpoint(handle->port->na_context);
-    code = rt_send_expected(at, handle->send, handle->out.buffer,
-        handle->port->net.out_payload + handle->out.size,
-        handle->out.buffer_data, handle->peer.addr, handle->info.context_id,
-        handle->tag);
+    code = send_response(handle);
     if (__builtin_expect(code != NA_PLUGIN_DONE, 0))
         goto submitted;
     hg_call_answered(&handle->call);

@@ -56,7 +56,7 @@ hg_target_handler_run(struct base_completion *completion)
         ret = handle->rpc->handler(handle);
     if (__builtin_expect(ret != HG_SUCCESS, 0))
         handler_failed(handle, ret);
-    hg_handle_unref(handle, HG_REF_HANDLER);
+    hg_handle_unref_last(handle, HG_REF_HANDLER);
 }
 
 bool

@@ -276,7 +276,7 @@ wait_on(struct na_progress *progress, unsigned timeout_ms, int32_t count)
         if (ret == NA_TIMEOUT && na_progress_is_filled(progress))
             ret = NA_SUCCESS;
     }
-    base_lock_release(&progress->lock);
+    base_lock_exit(&progress->lock);
     if (yield)
         na_yield_now(&progress->yield);
     return ret;
@@ -314,8 +314,7 @@ na_progress_wait(struct na_progress *progress, unsigned timeout_ms)
     if (!na_progress_is_filled(progress) ||
         __builtin_expect(na_progress_sleepers(progress) != 0, 0))
         return wait_on(progress, timeout_ms, 1);
-    if (__builtin_expect(base_lock_leave(&progress->lock), 0))
-        base_lock_wake(&progress->lock);
+    base_lock_exit(&progress->lock);
     return NA_SUCCESS;
 }
 
