@@ -55,9 +55,9 @@ fence_others(void)
     return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
-/* Before the first wait for a lock: from now on its releases look for threads that
- * wait. One that is going on either sees that as well, or has written before the
- * fence, and this thread sees the lock free. */
+/* Before the first wait for a lock: from now on its releases check for waiting
+ * threads. A release that is under way either sees that too, or its write precedes
+ * the fence, and this thread sees the lock free. */
 static void
 contend(struct base_lock *lock)
 {

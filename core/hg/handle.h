@@ -200,8 +200,8 @@ hg_handle_unref(struct hg_handle *handle, int32_t count)
         handle->side->released(handle);
 }
 
-/* The same of references that most often are the last ones: no other thread can
- * add one then. */
+/* hg_handle_unref for references that are usually the last ones: no other thread
+ * can add one then. */
 static inline void
 hg_handle_unref_last(struct hg_handle *handle, int32_t count)
 {

@@ -75,7 +75,7 @@ respond_in_handler(struct hg_handle *handle)
     int32_t code = send_response(handle);
 
     if (__builtin_expect(code != NA_PLUGIN_DONE, 0)) {
-        /* It may have been dropped already. */
+        /* The completion may have dropped it already. */
         hg_handle_ref(handle, HG_REF_ANSWER);
         return hg_target_submitted(handle, code);
     }

@@ -110,7 +110,7 @@ struct na_plugin_class {
     struct tp_list failed;  /* connections that report they are down, */
     struct tp_list touched; /* or have something for progress to do */
     uint32_t called;        /* connections without a hello */
-    bool closing;           /* callers are turned away */
+    bool closing;           /* callers are rejected */
     struct tp_table tokens; /* connections by token */
     uint64_t serial;        /* calls made */
     struct tp_table peers;

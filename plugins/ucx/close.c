@@ -63,9 +63,9 @@ ucx_close(na_plugin_class *cls)
         ucx_progress_once(cls);
         sched_yield();
     }
-    /* UCX may take the descriptor of a caller that is turned away for that of the
-     * next one: none is turned away while others come */
-    ucx_listener_shut(cls);
+    /* First: UCX may mistake the descriptor of a caller that is rejected for the
+     * same number given to the next one. */
+    ucx_listener_refuse(cls);
     cls->closing = true;
     end_all(cls);
 

@@ -3,9 +3,9 @@
  *
  * UCX's own thread accepts callers, reads the first message of each, and reports
  * it to the listener. ucp_listener_destroy forgets those that have not sent theirs
- * yet (UCX 1.13.1 to 1.23): one that comes afterwards is reported to freed memory,
- * and its handler may stay registered when the worker is gone. So a listener is
- * destroyed when it has no such caller, and gets none: a filter at the socket drops
+ * yet (UCX 1.13.1 to 1.23): a message that arrives afterwards is reported to freed
+ * memory, and its handler may stay registered when the worker is gone. So the
+ * listener is destroyed when there is no such caller, and there can't be another: a filter at the socket drops
  * the packets of new ones, and a connection of our own, which the filter lets
  * through, shows that UCX's thread has accepted all before it.
  */
@@ -88,11 +88,11 @@ ucx_listener_open(na_plugin_class *cls, struct tp_place *where_p)
 }
 
 /* Sockets of a listener. */
-struct door {
+struct sockets {
     struct sockaddr_storage at; /* where it listens */
     int fd;                     /* of the listening socket; -1: not found */
     uint32_t last_port;         /* of its last caller, ourselves; 0: none */
-    bool last_came;             /* it was accepted */
+    bool last_accepted;         /* UCX has accepted that */
     bool end;                   /* callers that have not sent all are ended */
     uint32_t callers;           /* sockets that UCX has accepted, not closed */
 };
@@ -106,11 +106,11 @@ is_at(const struct sockaddr_storage *at, const struct sockaddr_storage *end)
            (tp_host_is_any(at) || tp_host_equal(end, at));
 }
 
-/* Notes the listening socket, and what it has accepted. */
+/* Notes a socket that is the listening one, or was accepted from it. */
 static void
-visit(int fd, void *arg)
+note_socket(int fd, void *arg)
 {
-    struct door *door = arg;
+    struct sockets *sockets = arg;
     struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
     socklen_t length = sizeof(address);
     int listens = 0;
@@ -118,48 +118,49 @@ visit(int fd, void *arg)
 
     if (getsockname(fd, (struct sockaddr *) &address, &length) != 0 ||
         (address.ss_family != AF_INET && address.ss_family != AF_INET6) ||
-        !is_at(&door->at, &address) ||
+        !is_at(&sockets->at, &address) ||
         getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0)
         return;
     if (listens != 0) {
-        door->fd = fd;
+        sockets->fd = fd;
         return;
     }
-    door->callers++;
+    sockets->callers++;
     length = sizeof(address);
-    if (door->last_port != 0 &&
+    if (sockets->last_port != 0 &&
         getpeername(fd, (struct sockaddr *) &address, &length) == 0 &&
-        tp_host_port(&address) == door->last_port)
-        door->last_came = true;
-    if (door->end)
+        tp_host_port(&address) == sockets->last_port)
+        sockets->last_accepted = true;
+    if (sockets->end)
         shutdown(fd, SHUT_RD); /* UCX reads what there is, and then the end */
 }
 
-/* False: there is no listener of TCP. */
+/* Finds the listener's sockets among the descriptors of the process. False: it
+ * has none of TCP. */
 static bool
-look(const na_plugin_class *cls, struct door *door)
+find_sockets(const na_plugin_class *cls, struct sockets *sockets)
 {
     ucp_listener_attr_t attr = {.field_mask = UCP_LISTENER_ATTR_FIELD_SOCKADDR};
 
     if (cls->listener == NULL ||
         ucp_listener_query(cls->listener, &attr) != UCS_OK)
         return false;
-    door->at = attr.sockaddr;
-    door->fd = -1;
-    door->callers = 0;
-    tp_descriptors_each(visit, door);
-    return door->fd >= 0;
+    sockets->at = attr.sockaddr;
+    sockets->fd = -1;
+    sockets->callers = 0;
+    tp_descriptors_each(note_socket, sockets);
+    return sockets->fd >= 0;
 }
 
 /* Drops packets to the listening socket but those from one port. Connections that
  * it has accepted are not concerned. */
 static void
-drop_others(const struct door *door)
+drop_others(const struct sockets *sockets)
 {
     /* a packet's first two bytes: the port that it is from */
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, door->last_port, 0, 1),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, sockets->last_port, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
         BPF_STMT(BPF_RET | BPF_K, 0),
     };
@@ -167,43 +168,44 @@ drop_others(const struct door *door)
         .len = sizeof(code) / sizeof(code[0]), .filter = code};
 
     setsockopt(
-        door->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+        sockets->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
 }
 
 /* Connects a socket to the listener, from a port that the filter lets through.
  * False: it can't be done. */
 static bool
-call_last(struct door *door, int fd)
+call_last(struct sockets *sockets, int fd)
 {
-    struct sockaddr_storage own = {.ss_family = door->at.ss_family};
+    struct sockaddr_storage own = {.ss_family = sockets->at.ss_family};
     socklen_t length = own.ss_family == AF_INET ? sizeof(struct sockaddr_in)
                                                 : sizeof(struct sockaddr_in6);
 
     if (bind(fd, (const struct sockaddr *) &own, length) != 0 ||
         getsockname(fd, (struct sockaddr *) &own, &length) != 0)
         return false;
-    door->last_port = tp_host_port(&own);
-    drop_others(door);
-    return connect(fd, (const struct sockaddr *) &door->at, length) == 0 ||
+    sockets->last_port = tp_host_port(&own);
+    drop_others(sockets);
+    return connect(fd, (const struct sockaddr *) &sockets->at, length) == 0 ||
            errno == EINPROGRESS;
 }
 
 void
-ucx_listener_shut(const na_plugin_class *cls)
+ucx_listener_refuse(const na_plugin_class *cls)
 {
     uint64_t begun_ns = tp_now();
-    struct door door = {.last_port = 0};
+    struct sockets sockets = {.last_port = 0};
 
-    if (!look(cls, &door))
+    if (!find_sockets(cls, &sockets))
         return;
     int fd = socket(
-        door.at.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        sockets.at.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return;
-    bool called = call_last(&door, fd);
-    while (called && !door.last_came && tp_now() - begun_ns < CALLERS_NS) {
+    bool called = call_last(&sockets, fd);
+    while (
+        called && !sockets.last_accepted && tp_now() - begun_ns < CALLERS_NS) {
         sched_yield();
-        look(cls, &door);
+        find_sockets(cls, &sockets);
     }
     close(fd);
 }
@@ -212,11 +214,11 @@ void
 ucx_listener_close(na_plugin_class *cls)
 {
     uint64_t begun_ns = tp_now();
-    struct door door = {.end = true};
+    struct sockets sockets = {.end = true};
 
     if (cls->listener == NULL)
         return;
-    while (look(cls, &door) && door.callers != 0 &&
+    while (find_sockets(cls, &sockets) && sockets.callers != 0 &&
            tp_now() - begun_ns < CALLERS_NS) {
         ucx_progress_once(cls);
         sched_yield();

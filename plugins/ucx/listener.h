@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where a class is called. */
+/* UCX's listener of a class. */
 #ifndef UCX_LISTENER_H
 #define UCX_LISTENER_H
 
@@ -10,13 +10,13 @@
  * ERROR. The class's worker is open. */
 int32_t ucx_listener_open(na_plugin_class *cls, struct tp_place *where_p);
 
-/* Lets no further caller in. Those that UCX's thread has accepted are reported to
+/* Refuses further callers. Those that UCX's thread has accepted are reported to
  * ucx_connect_on_request when UCX makes progress. Waits up to a second for that
  * thread. [lock] */
-void ucx_listener_shut(const na_plugin_class *cls);
+void ucx_listener_refuse(const na_plugin_class *cls);
 
 /* Ends the listener, if there is one, and with it the callers that have not been
- * reported. After shut, when the class is closing and has no connection. Waits up
+ * reported. After refuse, when the class is closing and has no connection. Waits up
  * to a second for UCX. [lock] */
 void ucx_listener_close(na_plugin_class *cls);
 
