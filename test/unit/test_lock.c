@@ -21,7 +21,7 @@
 #define ROUNDS 20000U  /* locks of each thread */
 #define LATE_MS 20000U /* limit for an expected wake-up */
 #define HAND_OVERS 20000U
-#define HAND_OVER_DELAYS 500U /* different ones, in full fences */
+#define HAND_OVER_DELAYS 2000U /* different ones, in full fences */
 
 static pthread_t
 start(void *(*body)(void *), void *arg)
