@@ -88,6 +88,29 @@ min_length_enough(void)
     kit_flow_receive(&flow, 1, 1, kit_flow_minimum(&flow));
 }
 
+/* Each buffer is longer than the one before by a message, and usually ends at
+ * the same address, so that it includes the one before. */
+static void
+grown(void)
+{
+    struct kit_flow flow = kit_flow_open(1, 60);
+    uint64_t length = kit_flow_room(&flow, 2);
+
+    flow.range = 1;
+    for (uint32_t i = 0; i < flow.count; i++) {
+        if (i % 3 == 0)
+            kit_flow_post(&flow, 0, length + i / 3 * flow.least, true);
+        kit_flow_send(&flow, 0, i);
+        while (flow.received <= i) {
+            kit_run();
+            kit_flow_take(&flow, 0, true);
+            kit_flow_in_time(&flow);
+        }
+        if (i % 3 == 2)
+            kit_flow_cancel(&flow, 0);
+    }
+}
+
 /* The last event is returned as soon as no largest message fits, without
  * another message. */
 static void
@@ -350,6 +373,9 @@ static const struct kit_case cases[] = {
     {"multi_min_length", 12, KIT_NEEDS_MULTI_RECV, 1, 0,
         "a buffer of min_length bytes is accepted, a smaller one is refused",
         min_length_enough},
+    {"multi_grown", 12, KIT_NEEDS_MULTI_RECV, 1, 0,
+        "a buffer that includes the one before receives messages like any",
+        grown},
     {"multi_ends_when_full", 12, KIT_NEEDS_MULTI_RECV, 0, 0,
         "a multi-receive ends when no largest message fits, and not before",
         ends_when_full},
