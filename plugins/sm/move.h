@@ -9,6 +9,8 @@
 
 #define SM_MOVE_EMULATED 1 /* instead of a code: the peer has to copy */
 
+#define SM_MOVE_SMALL (16U << 10) /* bytes that go by target.memory_fd */
+
 /* Whose memory: a process, or this one's. Of one thread, for one slice. */
 struct sm_target {
     pid_t pid;            /* 0: this class's own memory, or mapped */
@@ -17,15 +19,13 @@ struct sm_target {
     int memory_fd; /* proven memory of a peer of a privileged class, or -1 */
     bool proves;   /* a copy proves conn->memory_fd */
     struct sm_conn *conn;
-    struct sm_privilege privilege; /* dropped for the slice */
+    struct sm_privilege *privilege; /* of this thread, for several slices */
 };
 
 /* Moves the next length bytes of a put or get, and its offsets on: OK, EMULATED,
- * or an error, which is logged. */
+ * or an error, which is logged. May leave the privilege dropped if it returns
+ * OK. */
 int32_t sm_move(na_plugin_class *cls, struct sm_target *target,
     struct sm_op *op, uint64_t length);
-
-/* Ends what sm_move began for the slice. */
-void sm_move_end(struct sm_target *target);
 
 #endif /* SM_MOVE_H */

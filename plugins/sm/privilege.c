@@ -66,12 +66,13 @@ sm_privilege_drop(struct sm_privilege *privilege)
 }
 
 void
-sm_privilege_restore(const struct sm_privilege *privilege)
+sm_privilege_restore(struct sm_privilege *privilege)
 {
     int error = errno;
 
     if (privilege->dropped)
         set(privilege, 0);
+    privilege->dropped = false;
     errno = error;
 }
 

@@ -28,7 +28,7 @@ bool sm_privilege_possible(void);
 bool sm_privilege_drop(struct sm_privilege *privilege);
 
 /* Undoes sm_privilege_drop; keeps errno. */
-void sm_privilege_restore(const struct sm_privilege *privilege);
+void sm_privilege_restore(struct sm_privilege *privilege);
 
 /*
  * Opens the memory of a process (/proc/PID/mem) with all privileges: a descriptor,

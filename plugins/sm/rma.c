@@ -15,7 +15,7 @@
 #include "rma.h"
 
 #define AT_ONCE (256U << 10) /* bytes done within the submission */
-#define SLICE (1U << 20)     /* bytes done in one poll */
+#define SLICE (1U << 20)     /* bytes done in one poll, of several operations */
 
 int
 sm_rma_permitted(void)
@@ -50,7 +50,8 @@ map(na_plugin_class *cls, struct sm_conn *conn, const struct sm_op *op,
         .displacement = (int64_t) ((uintptr_t) memory - remote->shared_base),
         .pidfd = conn->process.pidfd,
         .memory_fd = -1,
-        .conn = conn};
+        .conn = conn,
+        .privilege = target_p->privilege};
     return true;
 }
 
@@ -75,16 +76,18 @@ check_registry(na_plugin_class *cls, const struct sm_conn *conn,
 /* The process of a peer, to be copied from or to. Whether its number still leads
  * to the peer tells its pidfd, which sm_move looks at. [conn->lock] */
 static struct sm_target
-process_target(const na_plugin_class *cls, struct sm_conn *conn)
+process_target(const na_plugin_class *cls, struct sm_conn *conn,
+    struct sm_privilege *privilege)
 {
     struct sm_target target = {.pid = conn->process.pid,
         .pidfd = conn->process.pidfd,
         .memory_fd = -1,
-        .conn = conn};
+        .conn = conn,
+        .privilege = privilege};
 
     if (!cls->privileged)
         return target;
-    if (conn->memory == SM_MEMORY_UNKNOWN) {
+    if (conn->memory == SM_MEMORY_UNKNOWN && !privilege->dropped) {
         conn->memory_fd = sm_privilege_open_memory(conn->process.pid);
         conn->memory =
             conn->memory_fd >= 0 ? SM_MEMORY_UNPROVEN : SM_MEMORY_REFUSED;
@@ -124,7 +127,7 @@ hold(na_plugin_class *cls, struct sm_conn *conn, const struct sm_op *op,
     if (ret == NA_PLUGIN_OK &&
         !atomic_load_explicit(&conn->denied, memory_order_relaxed)) {
         conn->users++;
-        *target_p = process_target(cls, conn);
+        *target_p = process_target(cls, conn, target_p->privilege);
         return NA_PLUGIN_OK;
     }
     if (conn->emulates)
@@ -142,7 +145,6 @@ release(struct sm_target *target, bool copied)
 {
     struct sm_conn *conn = target->conn;
 
-    sm_move_end(target);
     if (conn == NULL)
         return;
     tp_lock_take(&conn->lock);
@@ -183,7 +185,8 @@ aim(na_plugin_class *cls, struct sm_op *op, na_plugin_addr *peer,
 
     if (peer == cls->self) {
         op->to.conn = NULL;
-        *target_p = (struct sm_target){.pidfd = -1, .memory_fd = -1};
+        *target_p = (struct sm_target){
+            .pidfd = -1, .memory_fd = -1, .privilege = target_p->privilege};
         if (!sm_mem_hold(cls, op->rma.remote)) {
             TP_LOG(cls->host, ERROR,
                 "put or get to oneself refused: no such registration");
@@ -216,6 +219,20 @@ enqueue(na_plugin_ctx *ctx, struct sm_op *op)
     tp_lock_drop(&ctx->lock);
 }
 
+/* Whether polls are to do an operation: a long one, or one for which the
+ * capability has to be dropped, which a poll does once for several. Not if the
+ * poll had to be woken for it. */
+static bool
+is_for_polls(
+    na_plugin_ctx *ctx, const struct sm_target *target, uint64_t length)
+{
+    if (length > AT_ONCE)
+        return true;
+    return ctx->cls->privileged && target->pid != 0 &&
+           (target->memory_fd < 0 || length > SM_MOVE_SMALL) &&
+           !atomic_load_explicit(&ctx->armed, memory_order_relaxed);
+}
+
 static int32_t
 submit(na_plugin_ctx *ctx, struct sm_op *op, enum sm_kind kind,
     na_plugin_mem *local, uint64_t local_offset, na_plugin_mem *remote,
@@ -223,7 +240,9 @@ submit(na_plugin_ctx *ctx, struct sm_op *op, enum sm_kind kind,
     uint32_t peer_ctx)
 {
     na_plugin_class *cls = ctx->cls;
-    struct sm_target target = {.pidfd = -1, .memory_fd = -1};
+    struct sm_privilege privilege = {.dropped = false};
+    struct sm_target target = {
+        .pidfd = -1, .memory_fd = -1, .privilege = &privilege};
 
     op->kind = (uint8_t) kind;
     op->own_ctx = (uint8_t) ctx->id;
@@ -241,11 +260,12 @@ submit(na_plugin_ctx *ctx, struct sm_op *op, enum sm_kind kind,
     if (length == 0)
         return NA_PLUGIN_DONE;
     ret = aim(cls, op, peer, &target);
-    bool later = ret == NA_PLUGIN_OK && length > AT_ONCE;
+    bool later = ret == NA_PLUGIN_OK && is_for_polls(ctx, &target, length);
     if (later)
         release(&target, false);
     else if (ret == NA_PLUGIN_OK) {
         ret = sm_move(cls, &target, op, length);
+        sm_privilege_restore(&privilege);
         release(&target, ret == NA_PLUGIN_OK);
     }
     if (later || ret == SM_MOVE_EMULATED ||
@@ -269,11 +289,14 @@ submit(na_plugin_ctx *ctx, struct sm_op *op, enum sm_kind kind,
 TRANSFER(sm_put, SM_OP_PUT)
 TRANSFER(sm_get, SM_OP_GET)
 
-/* Does the next slice of an operation, on the connection that it began with. */
+/* Does the next slice of an operation, of up to length bytes, on the connection
+ * that it began with. */
 static int32_t
-do_slice(na_plugin_ctx *ctx, struct sm_op *op)
+do_slice(na_plugin_ctx *ctx, struct sm_op *op, uint64_t length,
+    struct sm_privilege *privilege)
 {
-    struct sm_target target = {.pidfd = -1, .memory_fd = -1};
+    struct sm_target target = {
+        .pidfd = -1, .memory_fd = -1, .privilege = privilege};
     na_plugin_class *cls = ctx->cls;
     bool assisted = ctx->range.op == op;
     struct sm_conn *conn = op->to.conn;
@@ -293,7 +316,7 @@ do_slice(na_plugin_ctx *ctx, struct sm_op *op)
         return ret;
     ret = assisted ? sm_assist_slice(ctx, &target)
                    : sm_move(cls, &target, op,
-                         op->rma.length < SLICE ? op->rma.length : SLICE);
+                         op->rma.length < length ? op->rma.length : length);
     release(&target, ret == NA_PLUGIN_OK);
     return ret;
 }
@@ -356,26 +379,30 @@ settle(na_plugin_ctx *ctx, struct sm_op *op, int32_t ret)
     return NA_PLUGIN_E_AGAIN;
 }
 
-/* Works on the first operation of a context's queue. One whose connection is
- * not there yet goes to the end. [rma_lock] */
-static void
-work(na_plugin_ctx *ctx)
+/* Works on the first operation of a context's queue: copies up to length bytes,
+ * and returns how many. One whose connection is not there yet goes to the end.
+ * [rma_lock] */
+static uint64_t
+work(na_plugin_ctx *ctx, uint64_t length, struct sm_privilege *privilege)
 {
     tp_lock_take(&ctx->lock);
     struct sm_op *op = sm_op_of(ctx->rma.head);
     ctx->rma_active = op;
     tp_lock_drop(&ctx->lock);
     if (op == NULL)
-        return;
+        return 0;
 
-    int32_t ret = ctx->range.op == op && ctx->range.ending ? ctx->range.status
-                                                           : do_slice(ctx, op);
+    uint64_t before = op->rma.length;
+    int32_t ret = ctx->range.op == op && ctx->range.ending
+                      ? ctx->range.status
+                      : do_slice(ctx, op, length, privilege);
+    uint64_t copied = before - op->rma.length;
     if (ctx->range.op == op)
         ret = settle(ctx, op, ret);
     if (ret == SM_MOVE_EMULATED) {
         ret = hand_over(ctx, op);
         if (ret == NA_PLUGIN_OK)
-            return;
+            return 0;
     }
 
     tp_lock_take(&ctx->lock);
@@ -390,6 +417,24 @@ work(na_plugin_ctx *ctx)
         tp_list_append(&ctx->rma, &op->recv.keyed.link);
     }
     tp_lock_drop(&ctx->lock);
+    return copied;
+}
+
+/* Does a slice of a context's queue, of several operations if they are short.
+ * The capability is dropped once for all; if a later one is refused, that is logged
+ * without it. [rma_lock] */
+static void
+work_on_queue(na_plugin_ctx *ctx)
+{
+    struct sm_privilege privilege = {.dropped = false};
+    uint64_t left = SLICE;
+    uint64_t copied;
+
+    do {
+        copied = work(ctx, left, &privilege);
+        left -= copied;
+    } while (copied > 0 && left > 0);
+    sm_privilege_restore(&privilege);
 }
 
 static bool
@@ -410,7 +455,7 @@ sm_rma_advance(na_plugin_ctx *ctx)
         na_plugin_ctx *other = others ? sm_class_context(ctx->cls, i) : ctx;
         if (other != NULL && !queue_empty(other) &&
             tp_lock_try(&other->rma_lock)) {
-            work(other);
+            work_on_queue(other);
             tp_lock_drop(&other->rma_lock);
             return;
         }
