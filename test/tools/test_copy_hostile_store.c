@@ -151,6 +151,34 @@ START_TEST(store_path_refused)
 }
 END_TEST
 
+/* Files of several directories in turn, whose paths are of the same length. */
+START_TEST(store_files_in_their_directories)
+{
+    static const char *const directories[] = {"aa", "bb", "aa/c", "aa/d"};
+    static const char *const paths[] = {"aa/1", "bb/2", "bb/3", "aa/4", "5",
+        "aa/c/6", "aa/d/7", "aa/8", "9", "bb/x", "aa/d/y"};
+    const size_t count = sizeof(paths) / sizeof(paths[0]);
+    struct copy_batch batch;
+    union copy_out out;
+    char exported[64];
+
+    for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++) {
+        snprintf(exported, sizeof(exported), "exported/%s", directories[i]);
+        ck_assert_int_eq(mkdir(peer_path(exported), 0755), 0);
+    }
+    begin_batch(&batch);
+    for (size_t i = 0; i < count; i++)
+        add_file(&batch, paths[i], 8);
+    ck_assert_uint_eq(
+        store(batch.count, copy_batch_end(&batch), false, &out), COPY_OK);
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_uint_eq(out.store.results.status[i], COPY_OK);
+        snprintf(exported, sizeof(exported), "exported/%s", paths[i]);
+        ck_assert_int_eq(access(peer_path(exported), F_OK), 0);
+    }
+}
+END_TEST
+
 START_TEST(store_attributes_invalid_keep_no_file)
 {
     copy_file_t file = {.mode = 06755, .size = 3};
@@ -193,6 +221,7 @@ copy_hostile_store_suite(void)
     tcase_add_test(tcase, store_invalid_makes_nothing);
     tcase_add_test(tcase, store_size_beyond_memory_refused);
     tcase_add_test(tcase, store_path_refused);
+    tcase_add_test(tcase, store_files_in_their_directories);
     tcase_add_test(tcase, store_attributes_invalid_keep_no_file);
     suite_add_tcase(suite, tcase);
     return suite;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
@@ -27,8 +28,7 @@ copy_temp_name(char name_p[COPY_TEMP_NAME_SIZE])
     return 0;
 }
 
-/* The path by which an unnamed file can be linked. (AT_EMPTY_PATH requires a
- * capability.) */
+/* The path by which an unnamed file can be linked. */
 static void
 descriptor_path(int fd, char *path, size_t size)
 {
@@ -89,11 +89,21 @@ copy_temp_create(int dir, struct copy_temp *temp_p)
     return 0;
 }
 
+/* By the descriptor, which is faster, if the kernel permits it: before Linux 6.10 it
+ * wants CAP_DAC_READ_SEARCH, and says ENOENT. */
 static int
 link_nameless(const struct copy_temp *temp, const char *name)
 {
+    static _Atomic bool forbidden;
     char path[64];
 
+    if (!atomic_load_explicit(&forbidden, memory_order_relaxed)) {
+        if (linkat(temp->fd, "", temp->dir, name, AT_EMPTY_PATH) == 0)
+            return 0;
+        if (errno != ENOENT)
+            return errno;
+        atomic_store_explicit(&forbidden, true, memory_order_relaxed);
+    }
     descriptor_path(temp->fd, path, sizeof(path));
     if (linkat(AT_FDCWD, path, temp->dir, name, AT_SYMLINK_FOLLOW) < 0)
         return errno;
@@ -142,6 +152,14 @@ rename_fresh(struct copy_temp *temp, const char *name)
     return 0;
 }
 
+static void
+close_both(const struct copy_temp *temp)
+{
+    close(temp->fd);
+    if (!temp->shares_dir)
+        close(temp->dir);
+}
+
 int
 copy_temp_publish(
     struct copy_temp *temp, const char *name, const struct copy_final *final)
@@ -152,7 +170,8 @@ copy_temp_publish(
 
     if (error != 0)
         return error;
-    if (ftruncate(temp->fd, (off_t) final->size) < 0 ||
+    if ((!final->last_written &&
+            ftruncate(temp->fd, (off_t) final->size) < 0) ||
         fchmod(temp->fd, final->mode & 0777) < 0 ||
         futimens(temp->fd, times) < 0)
         return errno;
@@ -168,8 +187,7 @@ copy_temp_publish(
     }
     if (error != 0)
         return error;
-    close(temp->fd);
-    close(temp->dir);
+    close_both(temp);
     return 0;
 }
 
@@ -178,8 +196,7 @@ copy_temp_drop(struct copy_temp *temp)
 {
     if (temp->name[0] != 0)
         unlinkat(temp->dir, temp->name, 0);
-    close(temp->fd);
-    close(temp->dir);
+    close_both(temp);
 }
 
 void
@@ -191,6 +208,5 @@ copy_temp_leave(struct copy_temp *temp)
         copy_temp_drop(temp);
         return;
     }
-    close(temp->fd);
-    close(temp->dir);
+    close_both(temp);
 }

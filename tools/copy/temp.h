@@ -16,18 +16,20 @@
 
 struct copy_temp {
     int dir;                        /* its directory */
+    bool shares_dir;                /* dir is the caller's: it is not closed */
     int fd;                         /* for writing */
     char name[COPY_TEMP_NAME_SIZE]; /* the hidden name, or "" */
     bool keep;                      /* a partial file, see partial.h */
 };
 
 /* Creates an empty file in the directory `dir` and takes over that descriptor,
- * unless it fails. */
+ * unless it fails or the caller sets shares_dir afterwards. */
 int copy_temp_create(int dir, struct copy_temp *temp_p);
 
 /* The attributes of the published file. */
 struct copy_final {
-    uint64_t size; /* the file may end in a hole */
+    uint64_t size;     /* the file may end in a hole, unless: */
+    bool last_written; /* its last byte was written, and none after it */
     mode_t mode;
     copy_time_t mtime;
     bool replace; /* replace an existing file */
