@@ -576,7 +576,7 @@ test_fallbacks() {
 make_tree
 if [ "${2:-}" = fallbacks ]; then
     wrap_without_proc && test_fallbacks
-    wrap_without_openat2 && test_fallbacks
+    wrap_with_older_kernel && test_fallbacks
     nothing_left
     finish
 fi

@@ -76,13 +76,15 @@ wrap_without_proc() {
     return 1
 }
 
-wrap_without_openat2() {
+# As a kernel without openat2 that does not link a file by its descriptor, which
+# is tried once.
+wrap_with_older_kernel() {
     wrapper=(env "ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0"
-        strace -D -o /dev/null -e trace=openat2
-        -e inject=openat2:error=ENOSYS)
+        strace -D -o /dev/null -e trace=openat2,linkat
+        -e inject=openat2:error=ENOSYS -e inject=linkat:error=ENOENT:when=1)
     "${wrapper[@]}" true 2>/dev/null && return
     wrapper=()
-    echo "left out: no strace to take openat2 away"
+    echo "left out: no strace to take system calls away"
     return 1
 }
 
