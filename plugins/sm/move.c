@@ -6,10 +6,8 @@
  * A process number may be given to another process when its owner has died. So
  * the peer's pidfd is looked at before copies by the number. A look holds for
  * LOOK_NS: less than the kernel needs to end a process, give its number to others
- * in turn until all numbers are used, and begin with the first one again (there
- * are 32,768 or more by default, and to start a process takes 10 us or more: 250 us
- * are enough for 6,400 on 256 processors). A descriptor of memory leads to nobody
- * else. */
+ * in turn until all numbers are used, and begin with the first one again. A
+ * descriptor of memory leads to nobody else. */
 #include <errno.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -20,7 +18,7 @@
 #include "socket.h"
 
 #define VECTOR 256 /* parts in one call, a quarter of IOV_MAX */
-#define LOOK_NS 250000U
+#define LOOK_NS 50000U
 
 static struct tp_walk
 walk(const struct sm_op *op, uint64_t length)
