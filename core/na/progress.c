@@ -139,10 +139,8 @@ yields(uint64_t spun, uint64_t *next_p)
 static bool
 spins(struct na_progress *progress, uint64_t spun)
 {
-    if (progress->spin.sleeps || spun >= progress->spin_ns)
-        return false;
-    return spun < NA_SPIN_SHORT_NS ||
-           !na_spin_is_oversubscribed(&progress->spin);
+    return !progress->spin.sleeps && spun < progress->spin_ns &&
+           na_spin_goes_on(&progress->spin, spun);
 }
 
 /* Returns the result of a poll with count events, or a code. */

@@ -14,7 +14,7 @@
  * spinning also keeps its processor from becoming idle, and only an idle
  * processor takes over a thread that waits for another one. So a wait that has
  * spun for some microseconds checks for that now and then; while it is so, waits
- * sleep after that time.
+ * sleep at once.
  *
  * A program that polls in a loop without waiting spins itself. Such polls yield
  * the processor when they find nothing.
@@ -53,12 +53,22 @@ na_spin_count(struct na_spin *spin, uint32_t events)
     spin->events += events;
 }
 
-/* Time that every wait may spin, in nanoseconds. */
+/* Time that a wait may spin before it checks whether the machine is
+ * oversubscribed, in nanoseconds. */
 #define NA_SPIN_SHORT_NS 5000U
 
-/* For a wait that has spun for NA_SPIN_SHORT_NS: returns whether the machine is
- * oversubscribed. Looks now and then. */
+/* Returns whether the machine is oversubscribed. Looks now and then. */
 bool na_spin_is_oversubscribed(struct na_spin *spin);
+
+/* In the mode that spins: returns whether a wait that has spun for spun_ns may
+ * poll again before it sleeps. */
+static inline bool
+na_spin_goes_on(struct na_spin *spin, uint64_t spun_ns)
+{
+    if (spun_ns < NA_SPIN_SHORT_NS && !spin->oversubscribed)
+        return true;
+    return !na_spin_is_oversubscribed(spin);
+}
 
 /* A wait has ended with an event after waited_ns. Its events are counted
  * already. */

@@ -11,7 +11,6 @@
 /* Its memory stays until the class is closed. */
 struct na_plugin_ctx {
     na_plugin_class *cls;
-    void *core_ctx; /* the core's name for it */
     uint32_t id;
     /* what its polls have to do besides: results in ready, and bits_set */
     _Atomic uint32_t pending;

@@ -211,7 +211,6 @@ sm_ctx_create(
     ret = sm_wait_init(ctx);
     if (ret != NA_PLUGIN_OK)
         goto fini_match;
-    ctx->core_ctx = core_ctx;
     ctx->alive = true;
     tp_lock_drop(&ctx->lock);
 

@@ -52,27 +52,6 @@ send_later(na_plugin_ctx *ctx, struct sm_op *op, const void *buffer,
     return NA_PLUGIN_PENDING;
 }
 
-/* Wakes the thread that sleeps in the context of a request while the peer works,
- * since a response will follow. Programs with a progress thread gain by it where
- * their threads share processors. */
-static __attribute__((noinline)) int32_t
-wake_own(na_plugin_ctx *ctx)
-{
-    const na_plugin_host *host = ctx->cls->host;
-
-    /* under no lock, since the woken thread may preempt this one */
-    host->wake(host, ctx->core_ctx);
-    return NA_PLUGIN_DONE;
-}
-
-static inline bool
-wakes_own(const na_plugin_ctx *ctx, uint32_t kind)
-{
-    return kind == SM_RING_UNEXPECTED &&
-           __builtin_expect(
-               atomic_load_explicit(&ctx->armed, memory_order_relaxed), 0);
-}
-
 /* Slow path, with the arguments of the ABI's functions and the kind for their
  * flags: a send that is not short, or is refused; to oneself, or the first one to
  * a peer; or whose connection another thread is sending to, or is not known to
@@ -107,18 +86,17 @@ send_slowly(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
     if (sm_ring_sleeps(&conn->tx, peer_ctx))
         sm_conn_wake_peer(cls, conn);
     tp_lock_drop(&conn->lock);
-    return wakes_own(ctx, kind) ? wake_own(ctx) : NA_PLUGIN_DONE;
+    return NA_PLUGIN_DONE;
 }
 
 /* After a send to a context that may sleep. Drops the lock. */
 static __attribute__((noinline)) int32_t
-wake_target(
-    na_plugin_ctx *ctx, struct sm_conn *conn, uint32_t target, uint32_t kind)
+wake_target(na_plugin_class *cls, struct sm_conn *conn, uint32_t target)
 {
     if (sm_ring_take_sleeper(&conn->tx, target))
-        sm_conn_wake_peer(ctx->cls, conn);
+        sm_conn_wake_peer(cls, conn);
     tp_lock_drop(&conn->lock);
-    return wakes_own(ctx, kind) ? wake_own(ctx) : NA_PLUGIN_DONE;
+    return NA_PLUGIN_DONE;
 }
 
 static_assert(SM_CONTEXTS == 256 && SM_TAG_MAX == UINT32_MAX,
@@ -157,9 +135,9 @@ send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
         (uint32_t) tag, buffer, (uint32_t) length);
     conn->sent++;
     if (sm_ring_watched(&conn->tx))
-        return wake_target(ctx, conn, peer_ctx, kind);
+        return wake_target(ctx->cls, conn, peer_ctx);
     tp_lock_drop_fast(&conn->lock, single);
-    return !single && wakes_own(ctx, kind) ? wake_own(ctx) : NA_PLUGIN_DONE;
+    return NA_PLUGIN_DONE;
 }
 
 #define SEND(name, kind, shortest, single)                                     \

@@ -256,8 +256,23 @@ START_TEST(spin_beside_more_threads_than_processors_is_oversubscribed)
     for (uint32_t left = spin.look_waits; left > 0; left--) {
         ck_assert(na_spin_is_oversubscribed(&spin));
         ck_assert_uint_eq(spin.look_waits, left);
+        /* waits sleep at once */
+        ck_assert(!na_spin_goes_on(&spin, 0));
         end_wait(&spin, US);
     }
+}
+END_TEST
+
+START_TEST(spin_of_some_microseconds_looks_for_nothing)
+{
+    struct na_spin spin;
+
+    na_spin_init(&spin);
+    ck_assert(na_spin_goes_on(&spin, 0));
+    ck_assert(na_spin_goes_on(&spin, NA_SPIN_SHORT_NS - 1));
+    ck_assert_uint_eq(spin.look_waits, 0);
+    (void) na_spin_goes_on(&spin, NA_SPIN_SHORT_NS);
+    ck_assert_uint_ge(spin.look_waits, 16);
 }
 END_TEST
 
@@ -301,6 +316,7 @@ main(void)
     tcase_add_test(tcase, polls_with_events_do_not_yield);
     tcase_add_test(
         tcase, spin_beside_more_threads_than_processors_is_oversubscribed);
+    tcase_add_test(tcase, spin_of_some_microseconds_looks_for_nothing);
     tcase_add_test(tcase, spin_that_stays_oversubscribed_looks_less_often);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
