@@ -11,21 +11,16 @@
 
 struct tp_lock {
     _Atomic uint32_t held;
-    _Atomic uint16_t waiting; /* threads in tp_lock_wait */
-    bool off;                 /* one thread only: taking it does nothing */
+    bool off; /* one thread only: taking it does nothing */
 };
 
 /* Waits for a lock that another thread holds, and takes it. */
 void tp_lock_wait(struct tp_lock *lock);
 
-/* Gives those that wait a chance before this thread takes the lock again. */
-void tp_lock_yield(struct tp_lock *lock);
-
 static inline void
 tp_lock_init(struct tp_lock *lock, bool off)
 {
     atomic_init(&lock->held, 0);
-    atomic_init(&lock->waiting, 0);
     lock->off = off;
 }
 
@@ -75,16 +70,6 @@ static inline void
 tp_lock_drop(struct tp_lock *lock)
 {
     tp_lock_drop_fast(lock, lock->off);
-}
-
-/* As tp_lock_take, from a loop that takes the lock again and again. */
-static inline void
-tp_lock_take_politely(struct tp_lock *lock)
-{
-    if (__builtin_expect(
-            atomic_load_explicit(&lock->waiting, memory_order_relaxed) != 0, 0))
-        tp_lock_yield(lock);
-    tp_lock_take(lock);
 }
 
 #endif /* TP_LOCK_H */

@@ -20,7 +20,7 @@
 #include <sys/uio.h>
 
 #include "common/address.h"
-#include "common/lock.h"
+#include "common/mutex.h"
 #include "common/open.h"
 #include "common/report.h"
 #include "common/system.h"
@@ -168,8 +168,8 @@ struct tp_transport {
     const na_plugin_host *host;
     const struct tp_carrier *carrier;
     const struct tp_handlers *handlers; /* for messages, puts and gets */
-    struct tp_lock *lock; /* own_lock, unless several classes share one */
-    struct tp_lock own_lock;
+    struct tp_mutex *lock; /* own_lock, unless several classes share one */
+    struct tp_mutex own_lock;
     int descriptor; /* set: readable if there is work; -1: no na.wait/1 */
     bool may_sleep; /* na.wait/1 will be used */
     unsigned char hello_extra[TP_HELLO_EXTRA]; /* set */

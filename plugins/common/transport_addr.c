@@ -64,9 +64,9 @@ from_text(na_plugin_class *cls, const char *text, size_t length, bool resolve,
         free(addr);
         return ret;
     }
-    tp_lock_take(transport->lock);
+    tp_mutex_take(transport->lock);
     *addr_p = tp_peer_enter(transport, addr);
-    tp_lock_drop(transport->lock);
+    tp_mutex_drop(transport->lock);
     return NA_PLUGIN_OK;
 }
 
@@ -96,9 +96,9 @@ tp_peer_free(na_plugin_class *cls, na_plugin_addr *addr)
 
     if (tp_addr_release_shared(&tp_peer_of(addr)->addr))
         return;
-    tp_lock_take(transport->lock);
+    tp_mutex_take(transport->lock);
     tp_peer_put(transport, addr);
-    tp_lock_drop(transport->lock);
+    tp_mutex_drop(transport->lock);
 }
 
 int32_t

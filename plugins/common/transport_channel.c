@@ -126,7 +126,7 @@ tp_channel_forget(na_plugin_class *cls, na_plugin_addr *addr)
     struct tp_transport *transport = tp_transport_of(cls);
     struct tp_link *next;
 
-    tp_lock_take(transport->lock);
+    tp_mutex_take(transport->lock);
     for (struct tp_link *link = transport->channels.head; link != NULL;
          link = next) {
         struct tp_channel *channel = tp_channel_of(link);
@@ -134,7 +134,7 @@ tp_channel_forget(na_plugin_class *cls, na_plugin_addr *addr)
         if (channel->peer == addr)
             tp_channel_end(channel, NA_PLUGIN_E_HOSTUNREACH);
     }
-    tp_lock_drop(transport->lock);
+    tp_mutex_drop(transport->lock);
 }
 
 void

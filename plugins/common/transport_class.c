@@ -143,7 +143,7 @@ tp_transport_init(struct tp_transport *transport,
         return NA_PLUGIN_E_PROTONOSUPPORT;
     }
     tp_open_ignored(host, info, &carrier->offer);
-    tp_lock_init(&transport->own_lock,
+    tp_mutex_init(&transport->own_lock,
         (info->thread_mode & NA_PLUGIN_THREAD_SINGLE_CLASS) != 0);
     transport->may_sleep = (info->flags & NA_PLUGIN_OPEN_NO_BLOCK) == 0;
     transport->connect_timeout = 10 * TP_SECOND;

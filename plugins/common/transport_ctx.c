@@ -33,9 +33,9 @@ tp_ctx_create(
         free(ctx);
         return NA_PLUGIN_E_NOMEM;
     }
-    tp_lock_take(transport->lock);
+    tp_mutex_take(transport->lock);
     transport->contexts[id] = ctx;
-    tp_lock_drop(transport->lock);
+    tp_mutex_drop(transport->lock);
     *ctx_p = ctx;
     return NA_PLUGIN_OK;
 }
@@ -82,10 +82,10 @@ tp_ctx_cancel(na_plugin_ctx *ctx, void *arg)
 {
     struct tp_op *op = arg;
 
-    tp_lock_take(ctx->transport->lock);
+    tp_mutex_take(ctx->transport->lock);
     if (op->kind != TP_OP_IDLE)
         cancel_op(op);
-    tp_lock_drop(ctx->transport->lock);
+    tp_mutex_drop(ctx->transport->lock);
     return NA_PLUGIN_OK;
 }
 
@@ -116,9 +116,9 @@ drain(struct tp_transport *transport)
     while (!flush_all(transport) && tp_now() < limit) {
         if (transport->descriptor < 0)
             transport->carrier->advance(tp_class_of(transport));
-        tp_lock_drop(transport->lock);
+        tp_mutex_drop(transport->lock);
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
-        tp_lock_take(transport->lock);
+        tp_mutex_take(transport->lock);
     }
 }
 
@@ -128,7 +128,7 @@ tp_ctx_destroy(na_plugin_ctx *ctx)
     struct tp_transport *transport = ctx->transport;
     na_plugin_event event;
 
-    tp_lock_take(transport->lock);
+    tp_mutex_take(transport->lock);
     ctx->polling = true;                 /* it need not be woken */
     transport->contexts[ctx->id] = NULL; /* nothing is delivered any more */
     while (ctx->pending.head != NULL) {
@@ -141,7 +141,7 @@ tp_ctx_destroy(na_plugin_ctx *ctx)
         if (event.source != NULL)
             tp_peer_put(transport, event.source);
     tp_match_fini(&ctx->match);
-    tp_lock_drop(transport->lock);
+    tp_mutex_drop(transport->lock);
     tp_events_fini(&ctx->events);
     tp_wake_fini(&ctx->wake);
     free(ctx);
@@ -171,7 +171,10 @@ tp_ctx_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
     struct tp_transport *transport = ctx->transport;
     int32_t ret = NA_PLUGIN_OK;
 
-    tp_lock_take_politely(transport->lock);
+    if (ctx->armed)
+        tp_mutex_take(transport->lock);
+    else if (!tp_mutex_try_politely(transport->lock))
+        return 0;
     ctx->armed = false;
     ctx->polling = true;
     tp_wake_clear(&ctx->wake);
@@ -181,7 +184,7 @@ tp_ctx_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
     }
     ctx->polling = false;
     uint32_t count = tp_events_take(&ctx->events, events, max);
-    tp_lock_drop(transport->lock);
+    tp_mutex_drop(transport->lock);
     return count != 0 || ret == NA_PLUGIN_OK ? (int32_t) count : ret;
 }
 
@@ -210,7 +213,7 @@ wait_arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
 {
     int32_t ret = NA_PLUGIN_DONE;
 
-    tp_lock_take(ctx->transport->lock);
+    tp_mutex_take(ctx->transport->lock);
     if (ctx->events.count == 0) {
         uint64_t at = due(ctx->transport);
         uint64_t now = at != UINT64_MAX ? tp_now() : 0;
@@ -218,7 +221,7 @@ wait_arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
         ctx->armed = true;
         ret = NA_PLUGIN_OK;
     }
-    tp_lock_drop(ctx->transport->lock);
+    tp_mutex_drop(ctx->transport->lock);
     return ret;
 }
 

@@ -33,9 +33,9 @@ tp_mem_register(
         tp_mem_make(transport->host, info, TP_SEGMENTS, false, FRONT, 0, &made);
     if (ret != NA_PLUGIN_OK)
         return ret;
-    tp_lock_take(transport->lock);
+    tp_mutex_take(transport->lock);
     bool entered = enter(transport, made);
-    tp_lock_drop(transport->lock);
+    tp_mutex_drop(transport->lock);
     if (!entered) {
         TP_LOG(transport->host, ERROR, "no random number for a registration");
         free(made);
@@ -50,9 +50,9 @@ tp_mem_deregister(na_plugin_class *cls, na_plugin_mem *mem)
 {
     struct tp_transport *transport = tp_transport_of(cls);
 
-    tp_lock_take(transport->lock);
+    tp_mutex_take(transport->lock);
     tp_table_remove(&transport->mems, &mem->base.keyed);
-    tp_lock_drop(transport->lock);
+    tp_mutex_drop(transport->lock);
     free(mem);
 }
 

@@ -139,7 +139,7 @@ send_message(na_plugin_ctx *ctx, struct tp_op *op, enum tp_frame_kind kind,
         peer_ctx >= NA_PLUGIN_CONTEXTS_MAX)
         return tp_match_refuse(transport->host, length, longest, peer_ctx,
             NA_PLUGIN_CONTEXTS_MAX, tag);
-    tp_lock_take(transport->lock);
+    tp_mutex_take(transport->lock);
     int32_t ret = tp_channel_get(transport, peer, &channel);
     if (ret == NA_PLUGIN_OK && !tp_op_begin(op, ctx, TP_OP_SEND, &channel->ops))
         ret = NA_PLUGIN_E_NOMEM;
@@ -158,7 +158,7 @@ send_message(na_plugin_ctx *ctx, struct tp_op *op, enum tp_frame_kind kind,
         tp_channel_release(channel);
         ret = tp_op_submitted(op);
     }
-    tp_lock_drop(transport->lock);
+    tp_mutex_drop(transport->lock);
     return ret;
 }
 
@@ -195,7 +195,7 @@ tp_recv_unexpected(na_plugin_ctx *ctx, void *arg, void *buffer, uint64_t length,
     struct tp_op *op = arg;
     int32_t ret = NA_PLUGIN_E_NOMEM;
 
-    tp_lock_take(ctx->transport->lock);
+    tp_mutex_take(ctx->transport->lock);
     if (tp_op_begin(op, ctx, TP_OP_RECV_UNEXPECTED, NULL)) {
         op->recv = (struct tp_recv){.buffer = buffer, .length = length};
         struct tp_kept *kept = tp_match_post_unexpected(&ctx->match, &op->recv);
@@ -204,7 +204,7 @@ tp_recv_unexpected(na_plugin_ctx *ctx, void *arg, void *buffer, uint64_t length,
             finish_kept(ctx, op, kept);
         ret = NA_PLUGIN_PENDING;
     }
-    tp_lock_drop(ctx->transport->lock);
+    tp_mutex_drop(ctx->transport->lock);
     return ret;
 }
 
@@ -222,7 +222,7 @@ tp_recv_expected(na_plugin_ctx *ctx, void *arg, void *buffer, uint64_t length,
     if (tag > UINT32_MAX || peer_ctx >= NA_PLUGIN_CONTEXTS_MAX)
         return tp_match_refuse(
             transport->host, 0, 0, peer_ctx, NA_PLUGIN_CONTEXTS_MAX, tag);
-    tp_lock_take(transport->lock);
+    tp_mutex_take(transport->lock);
     if (tp_op_begin(op, ctx, TP_OP_RECV_EXPECTED, &tp_peer_of(peer)->recvs)) {
         op->recv =
             (struct tp_recv){.keyed = {.owner = peer,
@@ -240,6 +240,6 @@ tp_recv_expected(na_plugin_ctx *ctx, void *arg, void *buffer, uint64_t length,
         if (kept != NULL)
             finish_kept(ctx, op, kept);
     }
-    tp_lock_drop(transport->lock);
+    tp_mutex_drop(transport->lock);
     return ret;
 }

@@ -29,7 +29,7 @@ transfer(na_plugin_ctx *ctx, struct tp_op *op, enum tp_op_kind kind,
     int32_t ret = check_ranges(transport, op, kind, remote);
     if (ret != NA_PLUGIN_OK || op->left == 0)
         return ret != NA_PLUGIN_OK ? ret : NA_PLUGIN_DONE;
-    tp_lock_take(transport->lock);
+    tp_mutex_take(transport->lock);
     ret = tp_channel_get(transport, peer, &channel);
     if (ret == NA_PLUGIN_OK && !tp_op_begin(op, ctx, kind, &channel->ops))
         ret = NA_PLUGIN_E_NOMEM;
@@ -46,7 +46,7 @@ transfer(na_plugin_ctx *ctx, struct tp_op *op, enum tp_op_kind kind,
         tp_channel_flush(channel);
         ret = tp_op_submitted(op);
     }
-    tp_lock_drop(transport->lock);
+    tp_mutex_drop(transport->lock);
     return ret;
 }
 

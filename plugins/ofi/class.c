@@ -77,7 +77,7 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info,
     cls->multi = (na_plugin_multi_recv){.size = sizeof(cls->multi),
         .min_length = cls->max_unexpected,
         .recv_multi = ofi_recv_multi};
-    tp_lock_init(&cls->memory_lock, cls->single);
+    tp_mutex_init(&cls->memory_lock, cls->single);
     tp_lock_init(&cls->keys.lock, cls->single);
     tp_lock_init(&cls->addrs_lock, cls->single);
     cls->multi_endpoint =
@@ -135,10 +135,10 @@ create_context(
         tp_wake_init(&ctx->wake, &ep->wait_fd, 1) != NA_PLUGIN_OK)
         goto fini_match;
 
-    tp_lock_take(&ep->lock);
+    tp_mutex_take(&ep->lock);
     ep->contexts[id] = ctx;
     ep->context_count++;
-    tp_lock_drop(&ep->lock);
+    tp_mutex_drop(&ep->lock);
     if (!ofi_is_first(ep))
         ofi_endpoints_count_vacant(ep->cls, -1);
     *ctx_p = ctx;
@@ -160,7 +160,7 @@ ofi_ctx_destroy(na_plugin_ctx *ctx)
     bool settled = ctx->rma_ep == NULL || ofi_quirk_settle(ep, true);
     na_plugin_event event;
 
-    tp_lock_take(&ep->lock);
+    tp_mutex_take(&ep->lock);
     if (ctx->armed)
         ofi_cross_disarm(ctx);
     if (ep->cls->multi_endpoint)
@@ -175,7 +175,7 @@ ofi_ctx_destroy(na_plugin_ctx *ctx)
     while (tp_events_take(&ctx->events, &event, 1) != 0)
         if (event.source != NULL)
             ofi_addr_release(ep->cls, event.source);
-    tp_lock_drop(&ep->lock);
+    tp_mutex_drop(&ep->lock);
 
     tp_wake_fini(&ctx->wake);
     tp_events_fini(&ctx->events);
@@ -200,9 +200,9 @@ ofi_class_destroy(na_plugin_class *cls)
             continue;
         if (ep->contexts[i] != NULL)
             ofi_ctx_destroy(ep->contexts[i]);
-        tp_lock_take(&first->lock);
+        tp_mutex_take(&first->lock);
         atomic_store_explicit(&cls->endpoints[i], NULL, memory_order_relaxed);
-        tp_lock_drop(&first->lock);
+        tp_mutex_drop(&first->lock);
         ofi_endpoint_destroy(ep);
     }
     if (first != NULL)

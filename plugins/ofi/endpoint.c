@@ -106,7 +106,7 @@ allocate(na_plugin_class *cls, uint32_t index, struct fi_info *info)
     ep->listener = -1;
     ep->quota.limit = cls->host->number(cls->host, "ofi.queue_size");
     ep->cross.event = -1;
-    tp_lock_init(&ep->lock, cls->single);
+    tp_mutex_init(&ep->lock, cls->single);
     tp_lock_init(&ep->cross.lock, cls->single);
     return ep;
 }
@@ -146,10 +146,10 @@ ofi_endpoint_new(
 static void
 drop_detained(struct ofi_endpoint *ep)
 {
-    tp_lock_take(&ep->lock);
+    tp_mutex_take(&ep->lock);
     if (ep->detained.head != NULL)
         ofi_forward_retry(ep);
-    tp_lock_drop(&ep->lock);
+    tp_mutex_drop(&ep->lock);
 }
 
 /* Its place among the process's endpoints, and what can be closed while peers may

@@ -154,7 +154,7 @@ ofi_recv_expected(na_plugin_ctx *ctx, void *operation, void *buffer,
     if (__builtin_expect(tag > OFI_TAG_MAX || peer_ctx >= OFI_CONTEXTS, 0))
         return tp_match_refuse(
             ep->cls->host, 0, 0, peer_ctx, OFI_CONTEXTS, tag);
-    tp_lock_take(&ep->lock);
+    tp_mutex_take(&ep->lock);
     if (ofi_op_post(ctx, op, OFI_OP_RECV_EXPECTED)) {
         op->recv.buffer = buffer;
         op->recv.length = length;
@@ -163,7 +163,7 @@ ofi_recv_expected(na_plugin_ctx *ctx, void *operation, void *buffer,
         op->tag = (uint32_t) tag;
         ret = post_expected(ctx, op, peer, peer_ctx);
     }
-    tp_lock_drop(&ep->lock);
+    tp_mutex_drop(&ep->lock);
     return ret;
 }
 
@@ -353,7 +353,7 @@ post_unexpected(na_plugin_ctx *ctx, struct ofi_op *op, enum ofi_kind kind,
     struct ofi_endpoint *ep = ctx->ep;
     int32_t ret = NA_PLUGIN_E_NOMEM;
 
-    tp_lock_take(&ep->lock);
+    tp_mutex_take(&ep->lock);
     if (ofi_op_post(ctx, op, kind)) {
         op->recv.buffer = buffer;
         op->recv.length = length;
@@ -366,7 +366,7 @@ post_unexpected(na_plugin_ctx *ctx, struct ofi_op *op, enum ofi_kind kind,
             tp_wake_set(&ctx->wake);
         ret = NA_PLUGIN_PENDING;
     }
-    tp_lock_drop(&ep->lock);
+    tp_mutex_drop(&ep->lock);
     return ret;
 }
 

@@ -29,12 +29,12 @@ static void
 close_segments(na_plugin_class *cls, na_plugin_mem *mem)
 {
     if (cls->conduct.serial_mr)
-        tp_lock_take(&cls->first->lock);
+        tp_mutex_take(&cls->first->lock);
     for (uint32_t i = 0; i < mem->mem.count; i++)
         if (mem->keys[i].mr != NULL)
             fi_close(&mem->keys[i].mr->fid);
     if (cls->conduct.serial_mr)
-        tp_lock_drop(&cls->first->lock);
+        tp_mutex_drop(&cls->first->lock);
 }
 
 /* Registers one segment. What libfabric returns. */
@@ -77,11 +77,11 @@ open_segments(
     int ret = 0;
 
     if (cls->conduct.serial_mr)
-        tp_lock_take(&cls->first->lock);
+        tp_mutex_take(&cls->first->lock);
     for (uint32_t i = 0; i < mem->mem.count && ret == 0; i++)
         ret = open_segment(cls, mem, i, info);
     if (cls->conduct.serial_mr)
-        tp_lock_drop(&cls->first->lock);
+        tp_mutex_drop(&cls->first->lock);
     return ret;
 }
 
@@ -123,11 +123,11 @@ ofi_mem_register(
         free(mem);
         return ofi_error_code(-error);
     }
-    tp_lock_take(&cls->memory_lock);
+    tp_mutex_take(&cls->memory_lock);
     mem->mem.keyed.key = ++cls->memory_id;
     OFI_QUIRKS_CALL(cls->first, memory_added, cls->first, mem);
     tp_table_insert(&cls->mems, &mem->mem.keyed);
-    tp_lock_drop(&cls->memory_lock);
+    tp_mutex_drop(&cls->memory_lock);
     *mem_p = mem;
     return NA_PLUGIN_OK;
 }
@@ -144,10 +144,10 @@ release(na_plugin_class *cls, na_plugin_mem *mem)
 void
 ofi_mem_deregister(na_plugin_class *cls, na_plugin_mem *mem)
 {
-    tp_lock_take(&cls->memory_lock);
+    tp_mutex_take(&cls->memory_lock);
     tp_table_remove(&cls->mems, &mem->mem.keyed);
     OFI_QUIRKS_CALL(cls->first, memory_removed, cls->first, mem);
-    tp_lock_drop(&cls->memory_lock);
+    tp_mutex_drop(&cls->memory_lock);
     release(cls, mem);
 }
 

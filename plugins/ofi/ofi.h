@@ -17,6 +17,7 @@
 #include "common/lock.h"
 #include "common/log.h"
 #include "common/match.h"
+#include "common/mutex.h"
 #include "common/system.h"
 #include "library.h"
 #include "name.h"
@@ -89,7 +90,7 @@ struct ofi_endpoint {
     uint32_t turns;          /* polls since it helped the first one */
     struct tp_list detained; /* messages that another has no room for */
 
-    struct tp_lock lock;
+    struct tp_mutex lock;
 
     struct fi_info *info;
     struct fid_fabric *fabric;
@@ -200,7 +201,7 @@ struct na_plugin_class {
     na_plugin_addr *self;      /* one reference */
     struct tp_lock addrs_lock; /* after an endpoint's; guards: */
     struct tp_table addrs;
-    struct tp_lock memory_lock;
+    struct tp_mutex memory_lock;
     struct tp_table mems; /* own registrations; memory_lock */
     uint64_t memory_id;   /* memory_lock */
     struct ofi_keys keys; /* of registrations, see key.h */

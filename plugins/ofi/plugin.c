@@ -117,14 +117,14 @@ add_up(struct ofi_endpoint *ep, void *arg)
     uint64_t *to = (void *) &summary->counters;
     const uint64_t *from = (const void *) &ep->counters;
 
-    tp_lock_take(&ep->lock);
+    tp_mutex_take(&ep->lock);
     for (size_t i = 0; i < sizeof(ep->counters) / sizeof(*to); i++)
         to[i] += from[i];
     summary->copies += ofi_pool_bytes(ep);
     summary->further += !ofi_is_first(ep);
     if (ofi_is_first(ep))
         summary->peers = ep->peers.count;
-    tp_lock_drop(&ep->lock);
+    tp_mutex_drop(&ep->lock);
 }
 
 static uint32_t

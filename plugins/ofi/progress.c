@@ -72,11 +72,11 @@ time_to_sleep(struct ofi_endpoint *ep)
 static void
 advance_other(struct ofi_endpoint *ep, bool vacant)
 {
-    if (!tp_lock_try(&ep->lock))
+    if (!tp_mutex_try(&ep->lock))
         return;
     if (!vacant || ep->contexts[ep->index] == NULL)
         advance(ep, NULL);
-    tp_lock_drop(&ep->lock);
+    tp_mutex_drop(&ep->lock);
 }
 
 /* Advances the first endpoint, and those without a context, unless another
@@ -120,12 +120,15 @@ ofi_progress_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
 
     if (ep->cls->multi_endpoint)
         attend(ep, ctx->guards);
-    tp_lock_take_politely(&ep->lock);
+    if (ctx->armed)
+        tp_mutex_take(&ep->lock);
+    else if (!tp_mutex_try_politely(&ep->lock))
+        return 0;
     if (ctx->armed)
         ofi_cross_disarm(ctx);
     advance(ep, ctx);
     uint32_t count = tp_events_take(&ctx->events, events, max);
-    tp_lock_drop(&ep->lock);
+    tp_mutex_drop(&ep->lock);
     return (int32_t) count;
 }
 
@@ -135,7 +138,7 @@ ofi_progress_cancel(na_plugin_ctx *ctx, void *operation)
     struct ofi_endpoint *ep = ctx->ep;
     struct ofi_op *op = operation;
 
-    tp_lock_take(&ep->lock);
+    tp_mutex_take(&ep->lock);
     if (op->state == OFI_OP_POSTED && op->ctx == ctx)
         switch (op->kind) {
         case OFI_OP_SEND:
@@ -148,7 +151,7 @@ ofi_progress_cancel(na_plugin_ctx *ctx, void *operation)
             ofi_match_cancel(op, NA_PLUGIN_E_CANCELED);
             break;
         }
-    tp_lock_drop(&ep->lock);
+    tp_mutex_drop(&ep->lock);
     return NA_PLUGIN_OK;
 }
 
@@ -195,7 +198,7 @@ guard(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
         *sleep_ns_p = LOOK_NS;
     if (ctx->ep == first)
         return true;
-    tp_lock_take(&first->lock);
+    tp_mutex_take(&first->lock);
     set_guard(ctx, !is_attended(ctx));
     if (ctx->guards) {
         advance(first, NULL);
@@ -204,7 +207,7 @@ guard(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
             sleep_ns = time_to_sleep(first);
         quiet = quiet && sleep_ns != 0;
     }
-    tp_lock_drop(&first->lock);
+    tp_mutex_drop(&first->lock);
     if (sleep_ns < *sleep_ns_p)
         *sleep_ns_p = sleep_ns;
     return quiet;
@@ -223,7 +226,7 @@ arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
     bool multi = ep->cls->multi_endpoint;
     uint64_t sleep_ns = 0;
 
-    tp_lock_take(&ep->lock);
+    tp_mutex_take(&ep->lock);
     ctx->armed = true;
     bool quiet = !multi || ofi_cross_arm(ctx);
     /* what other threads completed within their submissions */
@@ -236,7 +239,7 @@ arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
         sleep_ns = 0;
     if (sleep_ns == 0)
         ofi_cross_disarm(ctx);
-    tp_lock_drop(&ep->lock);
+    tp_mutex_drop(&ep->lock);
 
     if (sleep_ns == 0)
         return NA_PLUGIN_DONE;

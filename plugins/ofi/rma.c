@@ -412,7 +412,7 @@ transfer(na_plugin_ctx *ctx, struct ofi_op *op, struct ofi_job *order,
         return ret;
     if (order->walk.left == 0)
         return NA_PLUGIN_DONE;
-    tp_lock_take(&ep->lock);
+    tp_mutex_take(&ep->lock);
     if (order->put)
         ep->counters.put_bytes += order->walk.left;
     else
@@ -420,7 +420,7 @@ transfer(na_plugin_ctx *ctx, struct ofi_op *op, struct ofi_job *order,
     /* the memory of a class belongs to its first endpoint */
     struct ofi_peer *peer = ofi_route_to(ep, addr, 0);
     ret = peer != NULL ? begin(ctx, op, order, peer) : NA_PLUGIN_E_NOMEM;
-    tp_lock_drop(&ep->lock);
+    tp_mutex_drop(&ep->lock);
     return ret;
 }
 
@@ -549,7 +549,7 @@ ofi_rma_copy(struct ofi_endpoint *ep)
     struct ofi_job *job = TP_OBJECT(ep->copying.head, struct ofi_job, by_peer);
 
     /* held during the slice: what is copied stays registered */
-    tp_lock_take(&ep->cls->memory_lock);
+    tp_mutex_take(&ep->cls->memory_lock);
     const na_plugin_mem *own = ofi_mem_own(ep->cls, job->remote);
     if (own != NULL)
         copy_slice(job, own);
@@ -557,7 +557,7 @@ ofi_rma_copy(struct ofi_endpoint *ep)
         job->status = NA_PLUGIN_E_PERMISSION;
         job->walk.left = 0;
     }
-    tp_lock_drop(&ep->cls->memory_lock);
+    tp_mutex_drop(&ep->cls->memory_lock);
     if (job->walk.left == 0)
         end_job(ep, job);
 }

@@ -134,7 +134,7 @@ forget_all(struct ofi_endpoint *ep, void *arg)
 {
     const na_plugin_addr *addr = arg;
 
-    tp_lock_take(&ep->lock);
+    tp_mutex_take(&ep->lock);
     for (struct tp_link *link = ep->others.head; link != NULL;
          link = link->next)
         if (other_of(link)->addr == addr)
@@ -142,7 +142,7 @@ forget_all(struct ofi_endpoint *ep, void *arg)
     struct ofi_peer *first = ofi_peer_find(ep, &addr->name, 0);
     if (first != NULL)
         forget(ep, first);
-    tp_lock_drop(&ep->lock);
+    tp_mutex_drop(&ep->lock);
 }
 
 void

@@ -324,11 +324,11 @@ send_message(na_plugin_ctx *ctx, struct ofi_op *op, const void *buffer,
 {
     struct ofi_endpoint *ep = ctx->ep;
 
-    tp_lock_take(&ep->lock);
+    tp_mutex_take(&ep->lock);
     ep->counters.sent++;
     int32_t ret = addr->self ? ofi_match_self(ctx, op, buffer, length, header)
                              : send_out(ctx, op, buffer, length, addr, header);
-    tp_lock_drop(&ep->lock);
+    tp_mutex_drop(&ep->lock);
     return ret;
 }
 

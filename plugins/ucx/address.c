@@ -76,10 +76,10 @@ get(na_plugin_class *cls, const struct tp_place *where, na_plugin_addr **addr_p)
         TP_LOG(cls->host, ERROR, "the address has no numeric form");
         return NA_PLUGIN_E_INVALID_ARG;
     }
-    tp_lock_take(&cls->lock);
+    tp_mutex_take(&cls->lock);
     na_plugin_addr *addr =
         ucx_addr_get(cls, name, &where->address, where->length);
-    tp_lock_drop(&cls->lock);
+    tp_mutex_drop(&cls->lock);
     if (addr == NULL)
         return NA_PLUGIN_E_NOMEM;
     *addr_p = addr;
@@ -110,9 +110,9 @@ ucx_addr_free(na_plugin_class *cls, na_plugin_addr *addr)
 {
     if (tp_addr_release_shared(&addr->addr))
         return;
-    tp_lock_take(&cls->lock);
+    tp_mutex_take(&cls->lock);
     ucx_addr_release(cls, addr);
-    tp_lock_drop(&cls->lock);
+    tp_mutex_drop(&cls->lock);
 }
 
 int32_t
@@ -121,20 +121,20 @@ ucx_addr_equal(
 {
     if (a == b)
         return 1;
-    tp_lock_take(&cls->lock);
+    tp_mutex_take(&cls->lock);
     bool equal = a->peer != NULL && a->peer == b->peer;
-    tp_lock_drop(&cls->lock);
+    tp_mutex_drop(&cls->lock);
     return equal;
 }
 
 uint64_t
 ucx_addr_hash(na_plugin_class *cls, const na_plugin_addr *addr)
 {
-    tp_lock_take(&cls->lock);
+    tp_mutex_take(&cls->lock);
     uint64_t hash = addr->peer != NULL        ? ucx_peer_number(addr->peer)
                     : addr->addr.name != NULL ? addr->addr.keyed.key
                                               : (uint64_t) (uintptr_t) addr;
-    tp_lock_drop(&cls->lock);
+    tp_mutex_drop(&cls->lock);
     return hash;
 }
 
@@ -163,9 +163,9 @@ number_of(na_plugin_class *cls, const na_plugin_addr *addr)
 {
     if (addr == cls->self)
         return cls->number;
-    tp_lock_take(&cls->lock);
+    tp_mutex_take(&cls->lock);
     uint64_t number = addr->peer != NULL ? ucx_peer_number(addr->peer) : 0;
-    tp_lock_drop(&cls->lock);
+    tp_mutex_drop(&cls->lock);
     return number;
 }
 
@@ -196,14 +196,14 @@ get_by_number(
     uint64_t number;
 
     memcpy(&number, bytes, sizeof(number));
-    tp_lock_take(&cls->lock);
+    tp_mutex_take(&cls->lock);
     if (number == cls->number)
         addr = cls->self;
     else if (number != 0)
         addr = ucx_peer_addr(cls, number);
     if (addr != NULL)
         ucx_addr_hold(addr);
-    tp_lock_drop(&cls->lock);
+    tp_mutex_drop(&cls->lock);
     if (addr == NULL) {
         TP_LOG(cls->host, INFO,
             "serialized address of a class that neither listens nor is "

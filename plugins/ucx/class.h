@@ -9,9 +9,9 @@
 #include <ucp/api/ucp.h>
 
 #include "common/event.h"
-#include "common/lock.h"
 #include "common/log.h"
 #include "common/match.h"
+#include "common/mutex.h"
 #include "common/report.h"
 #include "common/system.h"
 #include "common/table.h"
@@ -94,7 +94,7 @@ struct na_plugin_class {
     uint64_t refused;             /* callers beyond the bound, likewise */
     uint64_t too_long;            /* messages longer than their receive */
 
-    alignas(64) struct tp_lock lock;
+    alignas(64) struct tp_mutex lock;
     na_plugin_ctx *contexts[UCX_CONTEXTS];
     uint32_t armed;    /* contexts that are */
     bool wake_due;     /* UCX was given something: a sleeping context looks */

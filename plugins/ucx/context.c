@@ -30,7 +30,7 @@ ucx_ctx_create(
     ctx->core_ctx = core_ctx;
 
     int32_t ret = NA_PLUGIN_E_EXIST;
-    tp_lock_take(&cls->lock);
+    tp_mutex_take(&cls->lock);
     if (cls->contexts[id] != NULL) {
         TP_LOG(cls->host, ERROR, "context %" PRIu32 " exists", id);
         goto drop_lock;
@@ -42,14 +42,14 @@ ucx_ctx_create(
     if (ret != NA_PLUGIN_OK)
         goto fini_recv;
     cls->contexts[id] = ctx;
-    tp_lock_drop(&cls->lock);
+    tp_mutex_drop(&cls->lock);
     *ctx_p = ctx;
     return NA_PLUGIN_OK;
 
 fini_recv:
     ucx_recv_fini(ctx);
 drop_lock:
-    tp_lock_drop(&cls->lock);
+    tp_mutex_drop(&cls->lock);
     free(ctx);
     return ret;
 }
@@ -135,7 +135,7 @@ ucx_ctx_destroy(na_plugin_ctx *ctx)
 {
     na_plugin_class *cls = ctx->cls;
 
-    tp_lock_take(&cls->lock);
+    tp_mutex_take(&cls->lock);
     abandon(ctx);
     end_flights(ctx);
     ucx_progress_flush(cls, FLUSH_NS);
@@ -145,6 +145,6 @@ ucx_ctx_destroy(na_plugin_ctx *ctx)
     ucx_recv_fini(ctx);
     drop_events(ctx);
     ucx_work(cls);
-    tp_lock_drop(&cls->lock);
+    tp_mutex_drop(&cls->lock);
     free(ctx);
 }

@@ -283,7 +283,7 @@ area_alloc(na_plugin_class *cls, uint64_t length, void **memory_p)
     area->length = (length + page - 1) / page * page;
     /* a page more: UCX does not say how it aligns */
     params.length = area->length + page;
-    tp_lock_take(&cls->lock);
+    tp_mutex_take(&cls->lock);
     ucs_status_t status = ucp_mem_map(cls->context, &params, &area->handle);
     if (status == UCS_OK)
         status = ucp_mem_query(area->handle, &attr);
@@ -293,7 +293,7 @@ area_alloc(na_plugin_class *cls, uint64_t length, void **memory_p)
             (unsigned char *) attr.address + (start - (uintptr_t) attr.address);
         tp_list_append(&cls->areas, &area->link);
     }
-    tp_lock_drop(&cls->lock);
+    tp_mutex_drop(&cls->lock);
     if (status != UCS_OK) {
         TP_LOG(cls->host, WARNING, "cannot allocate %" PRIu64 " bytes: %s",
             length, ucs_status_string(status));
@@ -308,7 +308,7 @@ area_alloc(na_plugin_class *cls, uint64_t length, void **memory_p)
 static void
 area_free(na_plugin_class *cls, void *memory)
 {
-    tp_lock_take(&cls->lock);
+    tp_mutex_take(&cls->lock);
     for (struct tp_link *link = cls->areas.head; link != NULL;
          link = link->next) {
         struct ucx_area *area = area_at(link);
@@ -319,7 +319,7 @@ area_free(na_plugin_class *cls, void *memory)
         free(area);
         break;
     }
-    tp_lock_drop(&cls->lock);
+    tp_mutex_drop(&cls->lock);
 }
 
 void

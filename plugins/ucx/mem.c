@@ -51,13 +51,13 @@ ucx_mem_register(
     na_plugin_mem *mem = made;
     mem->mem.owner = cls->number;
     mem->own = true;
-    tp_lock_take(&cls->lock);
+    tp_mutex_take(&cls->lock);
     bool drawn = draw_number(cls, &mem->mem.keyed.key);
     if (drawn) {
         ucx_key_map(cls, mem);
         tp_table_insert(&cls->mems, &mem->mem.keyed);
     }
-    tp_lock_drop(&cls->lock);
+    tp_mutex_drop(&cls->lock);
     if (!drawn) {
         TP_LOG(cls->host, ERROR, "no random number for a registration");
         free(mem);
@@ -70,10 +70,10 @@ ucx_mem_register(
 void
 ucx_mem_deregister(na_plugin_class *cls, na_plugin_mem *mem)
 {
-    tp_lock_take(&cls->lock);
+    tp_mutex_take(&cls->lock);
     tp_table_remove(&cls->mems, &mem->mem.keyed);
     release(cls, &mem->mem.keyed);
-    tp_lock_drop(&cls->lock);
+    tp_mutex_drop(&cls->lock);
 }
 
 int32_t
@@ -122,8 +122,8 @@ ucx_mem_deserialize(na_plugin_class *cls, const void *buffer, uint64_t length,
 void
 ucx_mem_free(na_plugin_class *cls, na_plugin_mem *mem)
 {
-    tp_lock_take(&cls->lock);
+    tp_mutex_take(&cls->lock);
     ucx_key_forget_mem(mem);
-    tp_lock_drop(&cls->lock);
+    tp_mutex_drop(&cls->lock);
     release(cls, &mem->mem.keyed);
 }

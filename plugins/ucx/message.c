@@ -20,7 +20,7 @@ send_message(na_plugin_ctx *ctx, void *name, const void *buffer,
             length > longest || to >= UCX_CONTEXTS || tag > UCX_TAG_MAX, 0))
         return tp_match_refuse(
             cls->host, length, longest, to, UCX_CONTEXTS, tag);
-    tp_lock_take(&cls->lock);
+    tp_mutex_take(&cls->lock);
     if (addr == cls->self) {
         ret = ucx_recv_self(
             ctx, op, buffer, (uint32_t) length, to, (uint32_t) tag, unexpected);
@@ -31,7 +31,7 @@ send_message(na_plugin_ctx *ctx, void *name, const void *buffer,
                 (uint32_t) tag, unexpected);
     }
     ucx_wait_settle(cls);
-    tp_lock_drop(&cls->lock);
+    tp_mutex_drop(&cls->lock);
     return ret;
 }
 
@@ -66,11 +66,11 @@ ucx_recv_unexpected(na_plugin_ctx *ctx, void *name, void *buffer,
 {
     na_plugin_class *cls = ctx->cls;
 
-    tp_lock_take(&cls->lock);
+    tp_mutex_take(&cls->lock);
     int32_t ret =
         post(ctx, ucx_op_of(cls, name), UCX_OP_RECV_UNEXPECTED, buffer, length);
     ucx_wait_settle(cls);
-    tp_lock_drop(&cls->lock);
+    tp_mutex_drop(&cls->lock);
     return ret;
 }
 
@@ -85,7 +85,7 @@ ucx_recv_expected(na_plugin_ctx *ctx, void *name, void *buffer, uint64_t length,
 
     if (__builtin_expect(peer_ctx >= UCX_CONTEXTS || tag > UCX_TAG_MAX, 0))
         return tp_match_refuse(cls->host, 0, 0, peer_ctx, UCX_CONTEXTS, tag);
-    tp_lock_take(&cls->lock);
+    tp_mutex_take(&cls->lock);
     /* only a connection tells whether the peer lives */
     int32_t ret =
         peer == cls->self ? NA_PLUGIN_OK : ucx_work_route(cls, peer, &conn);
@@ -96,6 +96,6 @@ ucx_recv_expected(na_plugin_ctx *ctx, void *name, void *buffer, uint64_t length,
         ret = post(ctx, op, UCX_OP_RECV_EXPECTED, buffer, length);
     }
     ucx_wait_settle(cls);
-    tp_lock_drop(&cls->lock);
+    tp_mutex_drop(&cls->lock);
     return ret;
 }

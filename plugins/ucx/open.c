@@ -130,7 +130,7 @@ ucx_class_destroy(na_plugin_class *cls)
     for (uint32_t i = 0; i < UCX_CONTEXTS; i++)
         if (cls->contexts[i] != NULL)
             ucx_ctx_destroy(cls->contexts[i]);
-    tp_lock_take(&cls->lock);
+    tp_mutex_take(&cls->lock);
     if (cls->worker != NULL)
         ucx_close(cls);
     uint32_t mems = ucx_mem_fini(cls);
@@ -142,7 +142,7 @@ ucx_class_destroy(na_plugin_class *cls)
     if (cls->self != NULL)
         ucx_addr_release(cls, cls->self);
     ucx_tx_fini(cls);
-    tp_lock_drop(&cls->lock);
+    tp_mutex_drop(&cls->lock);
     if (cls->addrs != 0 || mems != 0)
         TP_LOG(cls->host, WARNING,
             "closed with %" PRIu32 " addresses and %" PRIu32
@@ -162,7 +162,7 @@ build(na_plugin_class *cls, const na_plugin_open_info *info)
     int32_t ret = configure(cls, info);
     if (ret != NA_PLUGIN_OK)
         return ret;
-    tp_lock_init(&cls->lock, cls->single);
+    tp_mutex_init(&cls->lock, cls->single);
     ret = draw_number(cls);
     if (ret != NA_PLUGIN_OK)
         return ret;

@@ -64,7 +64,10 @@ ucx_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
     na_plugin_class *cls = ctx->cls;
     bool slept = false;
 
-    tp_lock_take_politely(&cls->lock);
+    if (ctx->armed)
+        tp_mutex_take(&cls->lock);
+    else if (!tp_mutex_try_politely(&cls->lock))
+        return 0;
     if (ctx->armed) {
         ucx_wait_disarm(ctx);
         slept = true;
@@ -77,7 +80,7 @@ ucx_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
     uint32_t count = tp_events_take(&ctx->events, events, max);
     if (cls->armed != 0)
         arm_for_others(cls);
-    tp_lock_drop(&cls->lock);
+    tp_mutex_drop(&cls->lock);
     return (int32_t) count;
 }
 
@@ -89,7 +92,7 @@ ucx_cancel(na_plugin_ctx *ctx, void *name)
 
     if (ucx_op_state(op) != UCX_OP_POSTED)
         return NA_PLUGIN_OK;
-    tp_lock_take(&cls->lock);
+    tp_mutex_take(&cls->lock);
     if (ucx_op_state(op) == UCX_OP_POSTED) {
         if (op->kind == UCX_OP_SEND)
             ucx_send_withdraw(op);
@@ -99,7 +102,7 @@ ucx_cancel(na_plugin_ctx *ctx, void *name)
             ucx_recv_withdraw(op);
         ucx_op_finish(op, NA_PLUGIN_E_CANCELED);
     }
-    tp_lock_drop(&cls->lock);
+    tp_mutex_drop(&cls->lock);
     return NA_PLUGIN_OK;
 }
 

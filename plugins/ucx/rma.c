@@ -208,7 +208,7 @@ begin(na_plugin_ctx *ctx, void *name, enum ucx_kind kind, na_plugin_mem *local,
         return ret;
     if (length == 0)
         return NA_PLUGIN_DONE;
-    tp_lock_take(&cls->lock);
+    tp_mutex_take(&cls->lock);
     if (ucx_op_post(ctx, op, kind)) {
         op->recv.length = length;
         op->rma.local = local;
@@ -222,7 +222,7 @@ begin(na_plugin_ctx *ctx, void *name, enum ucx_kind kind, na_plugin_mem *local,
         ret = NA_PLUGIN_E_NOMEM;
     }
     ucx_wait_settle(cls);
-    tp_lock_drop(&cls->lock);
+    tp_mutex_drop(&cls->lock);
     return ret;
 }
 

@@ -55,7 +55,7 @@ arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
     na_plugin_class *cls = ctx->cls;
     int32_t ret = NA_PLUGIN_DONE;
 
-    tp_lock_take(&cls->lock);
+    tp_mutex_take(&cls->lock);
     if (ctx->events.count == 0 && cls->failed.head == NULL &&
         cls->touched.head == NULL && ucp_worker_arm(cls->worker) == UCS_OK) {
         if (!ctx->armed)
@@ -69,7 +69,7 @@ arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
                                              : 1;
         ret = NA_PLUGIN_OK;
     }
-    tp_lock_drop(&cls->lock);
+    tp_mutex_drop(&cls->lock);
     return ret;
 }
 

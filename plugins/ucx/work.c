@@ -242,7 +242,7 @@ ucx_work_make_route(
 void
 ucx_addr_forget(na_plugin_class *cls, na_plugin_addr *addr)
 {
-    tp_lock_take(&cls->lock);
+    tp_mutex_take(&cls->lock);
     ucx_recv_drop(cls, addr, NA_PLUGIN_E_HOSTUNREACH);
     if (addr->peer != NULL) {
         ucx_recv_drop(cls, addr->peer, NA_PLUGIN_E_HOSTUNREACH);
@@ -252,5 +252,5 @@ ucx_addr_forget(na_plugin_class *cls, na_plugin_addr *addr)
         ucx_conn_fail(addr->call, NA_PLUGIN_E_HOSTUNREACH);
     ucx_work(cls);
     ucx_wait_settle(cls);
-    tp_lock_drop(&cls->lock);
+    tp_mutex_drop(&cls->lock);
 }

@@ -21,7 +21,7 @@
 #define NAMPI_FRAGMENT 65536U /* bytes of a put or get in one message */
 #define NAMPI_SENDS 64U       /* incomplete MPI_Isends of one channel */
 
-extern struct tp_lock nampi_lock;
+extern struct tp_mutex nampi_lock;
 
 /* A message and the MPI_Isend that sends it. */
 struct nampi_send {

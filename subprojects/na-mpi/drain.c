@@ -27,11 +27,11 @@ pause_after(uint32_t polls)
 static bool
 drop_messages(struct nampi_engine *engine, int64_t *balance_p)
 {
-    tp_lock_take(&nampi_lock);
+    tp_mutex_take(&nampi_lock);
     engine->stopped = true;
     bool works = nampi_engine_step(engine);
     *balance_p = engine->sent - engine->received + engine->count;
-    tp_lock_drop(&nampi_lock);
+    tp_mutex_drop(&nampi_lock);
     return works;
 }
 
@@ -79,13 +79,13 @@ nampi_drain_arrived(struct nampi_engine *engine)
 
     for (uint32_t polls = 0; !idle && tp_now() - begun_ns < TP_SECOND;
          polls++) {
-        tp_lock_take(&nampi_lock);
+        tp_mutex_take(&nampi_lock);
         int64_t before = engine->received;
         engine->stopped = true;
         idle = !nampi_engine_step(engine) ||
                (engine->arriving == 0 && engine->received == before);
         engine->stopped = false;
-        tp_lock_drop(&nampi_lock);
+        tp_mutex_drop(&nampi_lock);
         if (!idle)
             pause_after(polls);
     }

@@ -178,9 +178,9 @@ init_class(na_plugin_class *cls, const na_plugin_open_info *info)
     if (ret != NA_PLUGIN_OK)
         return ret;
     set_library(cls);
-    tp_lock_take(&nampi_lock);
+    tp_mutex_take(&nampi_lock);
     ret = add_class(cls, info);
-    tp_lock_drop(&nampi_lock);
+    tp_mutex_drop(&nampi_lock);
     return ret;
 }
 
@@ -200,9 +200,9 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *info,
         tp_transport_opened(&cls->base, opened);
         return NA_PLUGIN_OK;
     }
-    tp_lock_take(&nampi_lock);
+    tp_mutex_take(&nampi_lock);
     free_class(cls);
-    tp_lock_drop(&nampi_lock);
+    tp_mutex_drop(&nampi_lock);
     return ret;
 }
 
@@ -213,7 +213,7 @@ close_class(na_plugin_class *cls)
 {
     struct nampi_engine *engine = cls->engine;
 
-    tp_lock_take(&nampi_lock);
+    tp_mutex_take(&nampi_lock);
     cls->closing = true;
     while (cls->base.channels.head != NULL)
         tp_channel_end(
@@ -226,7 +226,7 @@ close_class(na_plugin_class *cls)
         engine->next = cls->number % NAMPI_CLASSES + 1;
     nampi_engine_detach(cls, NULL);
     free_class(cls);
-    tp_lock_drop(&nampi_lock);
+    tp_mutex_drop(&nampi_lock);
 }
 
 NA_PLUGIN_EXPORT const na_plugin NA_PLUGIN_SYMBOL(mpi) = {

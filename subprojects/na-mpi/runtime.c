@@ -15,7 +15,7 @@
 
 #define DESCRIPTORS 1024 /* MPI's are expected below */
 
-struct tp_lock nampi_lock;
+struct tp_mutex nampi_lock;
 
 /* Serializes nampi_runtime_open, which alone sets the variables below. Taken
  * before nampi_lock. */
@@ -63,9 +63,9 @@ set_default_engine(struct nampi_engine *engine)
 {
     int key;
 
-    tp_lock_take(&nampi_lock);
+    tp_mutex_take(&nampi_lock);
     tp_list_append(&engines, &engine->link);
-    tp_lock_drop(&nampi_lock);
+    tp_mutex_drop(&nampi_lock);
     default_engine = engine;
     if (MPI_Comm_create_keyval(
             MPI_COMM_NULL_COPY_FN, drain_default, &key, NULL) == MPI_SUCCESS) {
@@ -321,9 +321,9 @@ nampi_runtime_open(const na_plugin_host *host, const na_plugin_open_info *info,
     if (ret == NA_PLUGIN_OK)
         ret = get_comm(host, &comm);
     if (ret == NA_PLUGIN_OK) {
-        tp_lock_take(&nampi_lock);
+        tp_mutex_take(&nampi_lock);
         ret = get_engine(comm, engine_p);
-        tp_lock_drop(&nampi_lock);
+        tp_mutex_drop(&nampi_lock);
     }
     if (ret == NA_PLUGIN_OK)
         drain_when_freed(*engine_p);

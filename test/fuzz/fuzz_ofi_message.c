@@ -141,10 +141,10 @@ take_in(struct fuzz_input *input, struct ofi_rx *rx, struct receives *receives,
     if (how & EXPECT)
         post(receives);
     *bytes_p = make_message(input, how, &size);
-    tp_lock_take(&cls.cls->first->lock);
+    tp_mutex_take(&cls.cls->first->lock);
     fuzz_require(ofi_rx_prepare(cls.cls->first, 1));
     ofi_dispatch(cls.cls->first, rx, *bytes_p, size);
-    tp_lock_drop(&cls.cls->first->lock);
+    tp_mutex_drop(&cls.cls->first->lock);
     if (how & POLL)
         fuzz_class_poll(&cls);
 }

@@ -172,10 +172,10 @@ receive(const void *front, size_t front_length, const void *data, size_t length)
         param.recv_attr = UCP_AM_RECV_ATTR_FIELD_REPLY_EP;
         param.reply_ep = conn->ep;
     }
-    tp_lock_take(&cls.cls->lock);
+    tp_mutex_take(&cls.cls->lock);
     fuzz_require(ucx_receive(cls.cls, copies[0], front_length, copies[1],
                      length, &param) == UCS_OK);
-    tp_lock_drop(&cls.cls->lock);
+    tp_mutex_drop(&cls.cls->lock);
     free(copies[0]);
     free(copies[1]);
 }

@@ -50,7 +50,7 @@ before_fork(void)
     pthread_mutex_lock(&ofi_endpoints.lock);
     for (struct ofi_endpoint *ep = ofi_endpoints.first; ep != NULL;
          ep = ep->next)
-        tp_lock_take(&ep->lock);
+        tp_mutex_take(&ep->lock);
 }
 
 static void
@@ -58,7 +58,7 @@ after_fork(void)
 {
     for (struct ofi_endpoint *ep = ofi_endpoints.first; ep != NULL;
          ep = ep->next)
-        tp_lock_drop(&ep->lock);
+        tp_mutex_drop(&ep->lock);
     pthread_mutex_unlock(&ofi_endpoints.lock);
 }
 

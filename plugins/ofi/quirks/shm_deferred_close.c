@@ -95,18 +95,18 @@ settle(struct ofi_endpoint *ep, bool rma)
     if (ep->self == NULL)
         return true;
     rma = rma || data_of(ep)->endpoints != NULL;
-    tp_lock_take(&ep->lock);
+    tp_mutex_take(&ep->lock);
     ofi_barrier_begin(ep, false);
     while (!(all = ofi_barrier_passed(ep, rma)) && tp_now() < end) {
         if (ofi_queue_step(ep) == 0) {
-            tp_lock_drop(&ep->lock);
+            tp_mutex_drop(&ep->lock);
             sched_yield();
-            tp_lock_take(&ep->lock);
+            tp_mutex_take(&ep->lock);
         }
         if (ep->stuck != 0)
             ofi_liveness_retry(ep);
     }
-    tp_lock_drop(&ep->lock);
+    tp_mutex_drop(&ep->lock);
     return all;
 }
 

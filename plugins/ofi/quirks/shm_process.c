@@ -67,7 +67,7 @@ drop(struct ofi_endpoint *ep, const struct ofi_endpoint *leaving)
 {
     bool free_of_it = true;
 
-    tp_lock_take(&ep->lock);
+    tp_mutex_take(&ep->lock);
     ofi_queue_drain(ep);
     struct ofi_peer *peer = ofi_peer_find(ep, leaving->self->name, 0);
     if (peer != NULL) {
@@ -79,7 +79,7 @@ drop(struct ofi_endpoint *ep, const struct ofi_endpoint *leaving)
         ofi_liveness_lose(ep, peer, NA_PLUGIN_E_HOSTUNREACH, "it was closed");
         peer->closed = true;
     }
-    tp_lock_drop(&ep->lock);
+    tp_mutex_drop(&ep->lock);
     return free_of_it;
 }
 
@@ -112,14 +112,14 @@ settle(struct ofi_endpoint *ep, bool rma)
          one = one->next) {
         if (one == ep || one->cls->trait != ep->cls->trait)
             continue;
-        tp_lock_take(&one->lock);
+        tp_mutex_take(&one->lock);
         ofi_queue_drain(one);
-        tp_lock_drop(&one->lock);
-        tp_lock_take(&ep->lock);
+        tp_mutex_drop(&one->lock);
+        tp_mutex_take(&ep->lock);
         struct ofi_peer *peer = ofi_peer_find(ep, one->self->name, 0);
         if (peer != NULL)
             peer->here = true;
-        tp_lock_drop(&ep->lock);
+        tp_mutex_drop(&ep->lock);
     }
     pthread_mutex_unlock(&ofi_endpoints.lock);
     return true;

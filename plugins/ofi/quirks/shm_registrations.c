@@ -214,9 +214,9 @@ memory_settle(struct ofi_endpoint *ep)
 {
     if (data_of(ep)->table == NULL)
         return;
-    tp_lock_take(&ep->lock);
+    tp_mutex_take(&ep->lock);
     ofi_queue_drain(ep);
-    tp_lock_drop(&ep->lock);
+    tp_mutex_drop(&ep->lock);
 }
 
 /* A PEER'S */

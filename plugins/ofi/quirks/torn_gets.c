@@ -215,9 +215,9 @@ take_back(struct ofi_endpoint *ep)
 
     while (ep->orphans.head != NULL && tp_now() < end)
         if (ofi_queue_step(ep) == 0) {
-            tp_lock_drop(&ep->lock);
+            tp_mutex_drop(&ep->lock);
             sched_yield();
-            tp_lock_take(&ep->lock);
+            tp_mutex_take(&ep->lock);
         }
 }
 
