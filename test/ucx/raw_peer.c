@@ -58,9 +58,10 @@ raw_peer_open(struct raw_peer *raw, const char *transports)
     ck_assert_int_eq(ucp_config_modify(config, "TLS", transports), UCS_OK);
     ucp_config_modify(config, "LOG_LEVEL", "fatal");
     /* as in the plugin; see library.c */
-    if (strcmp(transports, "tcp") == 0)
+    if (strcmp(transports, "tcp") == 0) {
         ucp_config_modify(config, "MAX_RNDV_RAILS", "1");
-    else
+        ucp_config_modify(config, "RCACHE_ENABLE", "n");
+    } else
         ucp_config_modify(config, "MM_ERROR_HANDLING", "y");
     ck_assert_int_eq(ucp_init(&params, config, &raw->context), UCS_OK);
     ucp_config_release(config);
