@@ -4,6 +4,7 @@
  * says so. */
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "descriptor.h"
 
 #define LOOKS_MOST (UINT8_MAX - 1U) /* for silence, that are counted */
+#define TRY_MS 20 /* that a busy kernel gets to answer for its own address */
 
 int32_t
 ucx_conn_code(ucs_status_t status)
@@ -159,9 +161,24 @@ level_of_first_call(const struct ucx_conn *conn)
                                           : NA_PLUGIN_LOG_INFO;
 }
 
-/* What the kernel answers at once to a connection to an address: 0 or an errno
- * value; EINPROGRESS: it is not of this machine, and there is a route. A busy
- * kernel answers later even for this machine, to which there always is one. */
+/* The errno value that a connection in progress has ended with, 0 or EINPROGRESS. */
+static int
+await_connected(int fd)
+{
+    struct pollfd poller = {.fd = fd, .events = POLLOUT};
+    int error = EINPROGRESS;
+    socklen_t length = sizeof(error);
+
+    if (poll(&poller, 1, TRY_MS) == 1 &&
+        getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) != 0)
+        error = errno;
+    return error;
+}
+
+/* What the kernel answers to a connection to an address: 0 or an errno value;
+ * EINPROGRESS: it is not of this machine, and there is a route. Waits for up to
+ * TRY_MS for an address of this machine, to which there always is one; a kernel
+ * that is busier counts as 0. */
 static int
 try_address(const struct ucx_conn *conn)
 {
@@ -174,8 +191,23 @@ try_address(const struct ucx_conn *conn)
     if (connect(fd, (const struct sockaddr *) &conn->client,
             conn->client_length) != 0)
         error = errno;
+    if (error == EINPROGRESS && tp_host_is_local(&conn->client)) {
+        error = await_connected(fd);
+        error = error == EINPROGRESS ? 0 : error;
+    }
     close(fd);
-    return error == EINPROGRESS && tp_host_is_local(&conn->client) ? 0 : error;
+    return error;
+}
+
+/* A connection that was refused: newer releases of UCX may report it like one
+ * that is reset, and only the kernel knows. */
+static bool
+is_refused(const struct ucx_conn *conn, ucs_status_t status)
+{
+    return status == UCS_ERR_NOT_CONNECTED ||
+           (status == UCS_ERR_CONNECTION_RESET && conn->ours &&
+               tp_host_is_local(&conn->client) &&
+               try_address(conn) == ECONNREFUSED);
 }
 
 /* UCX has one code for a host without a route and for a peer that ends while it
@@ -229,7 +261,7 @@ ucx_conn_lost(struct ucx_conn *conn, ucs_status_t status)
     const char *why = ucs_status_string(status);
 
     if (!conn->failed && conn->state == UCX_CONN_CALLING &&
-        status == UCS_ERR_NOT_CONNECTED)
+        is_refused(conn, status))
         tp_log(conn->cls->host, level_of_first_call(conn), __FILE__, __LINE__,
             "ucx+%s: connection refused: no process listens at this address "
             "(%s)",
