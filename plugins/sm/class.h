@@ -53,6 +53,7 @@ struct sm_counters {
     _Atomic uint64_t get_bytes;
     _Atomic uint64_t emulated_bytes; /* of both, copied by the owner */
     _Atomic uint64_t mapped_bytes;   /* of both, through mapped memory */
+    _Atomic uint64_t burst_bytes;    /* of both, several in one system call */
     _Atomic uint64_t assisted_bytes; /* of peers' puts and gets, copied by this
                                 class */
     _Atomic uint64_t segments;       /* shared segments of peers, mapped */

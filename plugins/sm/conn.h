@@ -60,15 +60,16 @@ struct sm_conn {
     alignas(64) uint8_t state; /* enum sm_conn_state */
     _Atomic bool denied; /* no copies by the kernel: it refuses, or the peer's
                             user is another */
-    bool same_user;      /* as this class's */
-    bool emulates;       /* the peer copies on request */
-    bool assists;        /* and ranges of large gets, */
-    bool assists_puts;   /* and of large puts */
-    bool watched;        /* process.pidfd is in the class's epoll set */
-    int fd;              /* the socket, or -1 */
-    int closing_fd;      /* the same, ended, while users copy; or -1 */
-    int memory_fd;       /* privileged: sm_privilege_open_memory, or -1 */
-    uint8_t memory;      /* enum sm_conn_memory */
+    _Atomic bool failed_copy;  /* the error of one has been logged */
+    bool same_user;            /* as this class's */
+    bool emulates;             /* the peer copies on request */
+    bool assists;              /* and ranges of large gets, */
+    bool assists_puts;         /* and of large puts */
+    bool watched;              /* process.pidfd is in the class's epoll set */
+    int fd;                    /* the socket, or -1 */
+    int closing_fd;            /* the same, ended, while users copy; or -1 */
+    int memory_fd;             /* privileged: sm_privilege_open_memory, or -1 */
+    uint8_t memory;            /* enum sm_conn_memory */
     struct sm_process process; /* the peer's; its dead is not kept up to date */
     _Atomic uint64_t alive_ns; /* when its pidfd was last looked at */
     uint64_t owner;            /* the peer class's number, 0: not known yet */

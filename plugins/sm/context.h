@@ -12,15 +12,19 @@
 struct na_plugin_ctx {
     na_plugin_class *cls;
     uint32_t id;
-    /* what its polls have to do besides: results in ready, and bits_set */
+    /* what its polls have to do besides: results in ready, a burst, bits_set */
     _Atomic uint32_t pending;
+    /* The thread that polled last; + 1: and then submitted a put or get. Any thread
+     * writes it: a guide for bursts, no guard. */
+    _Atomic uintptr_t poller;
 
     struct tp_lock lock; /* guards all down to rma_active, and wake */
     bool alive;
     struct tp_list ready; /* operations with their results */
     struct tp_match match;
     struct tp_quota quota;
-    struct tp_list rma; /* puts and gets that polls work on */
+    struct tp_list burst; /* short puts and gets for the next poll */
+    struct tp_list rma;   /* puts and gets that polls work on */
     struct sm_op *rma_active;
 
     struct tp_lock rma_lock; /* held during a slice */

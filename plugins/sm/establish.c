@@ -46,6 +46,7 @@ sm_conn_make(na_plugin_class *cls)
     conn->state = SM_CONN_FREE;
     atomic_store_explicit(
         &conn->denied, cls->copy_denied, memory_order_relaxed);
+    atomic_store_explicit(&conn->failed_copy, false, memory_order_relaxed);
     conn->emulates = conn->watched = conn->same_user = false;
     conn->assists = conn->assists_puts = conn->unassisted = false;
     conn->range = NULL;

@@ -20,6 +20,13 @@
 #define VECTOR 256 /* parts in one call, a quarter of IOV_MAX */
 #define LOOK_NS 50000U
 
+/* What one call copies: the parts on both sides, equal in pairs. */
+struct vector {
+    struct iovec here[VECTOR];
+    struct iovec there[VECTOR];
+    uint32_t count;
+};
+
 static struct tp_walk
 walk(const struct sm_op *op, uint64_t length)
 {
@@ -81,9 +88,9 @@ vm_error(na_plugin_class *cls, struct sm_conn *conn, int error)
     if (error == ESRCH)
         return NA_PLUGIN_E_HOSTUNREACH;
 
-    bool said =
-        atomic_exchange_explicit(&conn->denied, true, memory_order_relaxed);
     if (error == EPERM || error == ENOSYS) {
+        bool said =
+            atomic_exchange_explicit(&conn->denied, true, memory_order_relaxed);
         int32_t ret = emulate(cls, conn, error);
         if (ret != NA_PLUGIN_OK)
             return ret;
@@ -96,7 +103,10 @@ vm_error(na_plugin_class *cls, struct sm_conn *conn, int error)
                 (int) conn->process.pid, strerror(error));
         return NA_PLUGIN_E_PERMISSION;
     }
-    if (!said)
+    /* the next copy may succeed: it goes by the kernel again, which finds out that
+     * memory is missing where the owner would crash */
+    if (!atomic_exchange_explicit(
+            &conn->failed_copy, true, memory_order_relaxed))
         TP_LOG(cls->host, ERROR, "process %d: cannot access its memory: %s",
             (int) conn->process.pid, strerror(error));
     if (error == EFAULT)
@@ -146,24 +156,34 @@ copy_piece(int memory_fd, bool put, const struct iovec *here,
     return moved > 0 ? moved : -1;
 }
 
+/* Adds the parts of the next length bytes of an operation; how many bytes there was
+ * room for. */
+static uint64_t
+add_parts(struct vector *vector, const struct sm_op *op, uint64_t length)
+{
+    struct tp_walk parts = walk(op, length);
+    struct tp_part part;
+    uint64_t added = 0;
+
+    while (vector->count < VECTOR && tp_walk_next(&parts, &part)) {
+        vector->here[vector->count] = (struct iovec){part.here, part.length};
+        vector->there[vector->count++] =
+            (struct iovec){(void *) (uintptr_t) part.there, part.length};
+        added += part.length;
+    }
+    return added;
+}
+
 /* Copies by the kernel, as a process without privileges, as much as one call can:
  * bytes, or -1 and errno. */
 static int64_t
-copy_process(const na_plugin_class *cls, struct sm_target *target,
-    const struct sm_op *op, uint64_t length)
+copy_process(const na_plugin_class *cls, struct sm_target *target, bool put,
+    const struct vector *vector)
 {
-    struct iovec here[VECTOR];
-    struct iovec there[VECTOR];
-    bool put = op->kind == SM_OP_PUT;
-    struct tp_walk parts = walk(op, length);
-    struct tp_part part;
-    uint32_t count = 0;
+    const struct iovec *here = vector->here;
+    const struct iovec *there = vector->there;
+    uint32_t count = vector->count;
 
-    while (count < VECTOR && tp_walk_next(&parts, &part)) {
-        here[count] = (struct iovec){part.here, part.length};
-        there[count++] =
-            (struct iovec){(void *) (uintptr_t) part.there, part.length};
-    }
     if (target->memory_fd >= 0 && count == 1 && here->iov_len <= SM_MOVE_SMALL)
         return copy_piece(target->memory_fd, put, here, there);
     if (!look(target))
@@ -175,6 +195,88 @@ copy_process(const na_plugin_class *cls, struct sm_target *target,
     }
     return put ? process_vm_writev(target->pid, here, count, there, count, 0)
                : process_vm_readv(target->pid, here, count, there, count, 0);
+}
+
+struct sm_target
+sm_target_process(const na_plugin_class *cls, struct sm_conn *conn,
+    struct sm_privilege *privilege)
+{
+    struct sm_target target = {.pid = conn->process.pid,
+        .pidfd = conn->process.pidfd,
+        .memory_fd = -1,
+        .conn = conn,
+        .privilege = privilege};
+
+    conn->users++;
+    if (!cls->privileged)
+        return target;
+    if (conn->memory == SM_MEMORY_UNKNOWN && !privilege->dropped) {
+        conn->memory_fd = sm_privilege_open_memory(conn->process.pid);
+        conn->memory =
+            conn->memory_fd >= 0 ? SM_MEMORY_UNPROVEN : SM_MEMORY_REFUSED;
+    }
+    target.proves = conn->memory == SM_MEMORY_UNPROVEN;
+    if (conn->memory == SM_MEMORY_PROVEN)
+        target.memory_fd = conn->memory_fd;
+    return target;
+}
+
+void
+sm_target_release(struct sm_target *target, bool copied)
+{
+    struct sm_conn *conn = target->conn;
+
+    if (conn == NULL)
+        return;
+    tp_lock_take(&conn->lock);
+    conn->users--;
+    if (target->proves && copied && conn->memory == SM_MEMORY_UNPROVEN)
+        conn->memory = SM_MEMORY_PROVEN;
+    tp_lock_drop(&conn->lock);
+}
+
+int64_t
+sm_move_several(na_plugin_class *cls, struct sm_target *target,
+    struct sm_op *const *ops, uint32_t count, uint32_t *tried_p)
+{
+    struct sm_counters *counters = &cls->counters;
+    bool put = ops[0]->kind == SM_OP_PUT;
+    struct vector vector;
+    uint32_t tried = 0;
+    int64_t moved;
+
+    vector.count = 0;
+    for (uint32_t parts = 0; tried < count; tried++) {
+        uint64_t length = ops[tried]->rma.length;
+        if (add_parts(&vector, ops[tried], length) != length) {
+            vector.count = parts;
+            break;
+        }
+        parts = vector.count;
+    }
+    *tried_p = tried;
+    if (tried == 0)
+        return 0;
+    moved = copy_process(cls, target, put, &vector);
+    if (moved > 0) {
+        tp_count_shared(put ? &counters->put_bytes : &counters->get_bytes,
+            (uint64_t) moved);
+        if (tried > 1)
+            tp_count_shared(&counters->burst_bytes, (uint64_t) moved);
+    }
+    return moved;
+}
+
+/* The same of one operation, at most as much as one call can. */
+static int64_t
+copy_next(const na_plugin_class *cls, struct sm_target *target,
+    const struct sm_op *op, uint64_t length)
+{
+    struct vector vector;
+
+    vector.count = 0;
+    add_parts(&vector, op, length);
+    return copy_process(cls, target, op->kind == SM_OP_PUT, &vector);
 }
 
 int32_t
@@ -192,7 +294,7 @@ sm_move(na_plugin_class *cls, struct sm_target *target, struct sm_op *op,
             return NA_PLUGIN_E_INVALID_ARG;
         int64_t moved = target->pid == 0
                             ? (int64_t) copy_own(target, op, length)
-                            : copy_process(cls, target, op, length);
+                            : copy_next(cls, target, op, length);
         int error = moved < 0 ? errno : 0;
         if (own)
             sm_mem_release(cls);

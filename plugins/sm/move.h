@@ -22,10 +22,26 @@ struct sm_target {
     struct sm_privilege *privilege; /* of this thread, for several slices */
 };
 
+/* The process of a peer, held, to be copied from or to. Whether its number still
+ * leads to the peer tells its pidfd, which is looked at before copies.
+ * [conn->lock] */
+struct sm_target sm_target_process(const na_plugin_class *cls,
+    struct sm_conn *conn, struct sm_privilege *privilege);
+
+/* Lets go of what is held, if anything is; copied: something was copied. */
+void sm_target_release(struct sm_target *target, bool copied);
+
 /* Moves the next length bytes of a put or get, and its offsets on: OK, EMULATED,
  * or an error, which is logged. May leave the privilege dropped if it returns
  * OK. */
 int32_t sm_move(na_plugin_class *cls, struct sm_target *target,
     struct sm_op *op, uint64_t length);
+
+/* Moves operations of one direction, with a process as the target, by one call of the
+ * kernel: the first *tried_p of them, all of whose parts it has room for. Bytes, or
+ * -1; the last operation that has any of them may have a part of its own. Neither
+ * changes the operations nor logs; may leave the privilege dropped. */
+int64_t sm_move_several(na_plugin_class *cls, struct sm_target *target,
+    struct sm_op *const *ops, uint32_t count, uint32_t *tried_p);
 
 #endif /* SM_MOVE_H */

@@ -28,6 +28,13 @@ enum sm_state {
     SM_OP_READY,  /* has ended: about to be, or in, the ready list */
 };
 
+/* Where a put or get is in a burst (burst.h). */
+enum sm_burst {
+    SM_BURST_NONE,
+    SM_BURST_WAITING, /* in its context's list */
+    SM_BURST_COPYING,
+};
+
 struct sm_conn;
 
 struct sm_op {
@@ -38,7 +45,8 @@ struct sm_op {
     uint8_t kind;          /* enum sm_kind */
     _Atomic uint8_t state; /* enum sm_state; written under the lock of the
                               list it enters or leaves */
-    uint8_t stop;          /* put, get: cancelled during a slice */
+    uint8_t stop;          /* put, get: cancelled while it is copied */
+    uint8_t burst;         /* put, get: enum sm_burst; under ctx->lock */
     /* put, get: in conn.emulated. Written under progress and ctx->lock. */
     _Atomic bool emulated;
     uint8_t own_ctx;  /* put, get: number of the context */

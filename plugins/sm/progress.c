@@ -5,6 +5,8 @@
 #include "progress.h"
 #include "address.h"
 #include "assist_owner.h"
+#include "burst.h"
+#include "common/thread.h"
 #include "deliver.h"
 #include "emulated_rma.h"
 #include "kernel.h"
@@ -203,6 +205,7 @@ poll_slowly(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
     na_plugin_event *next = events;
     na_plugin_event *end = events + max;
 
+    atomic_store_explicit(&ctx->poller, tp_thread(), memory_order_relaxed);
     if (atomic_load_explicit(&ctx->bits_set, memory_order_relaxed))
         sm_wait_disarm(ctx);
     next += sm_ctx_take_ready(ctx, next, max);
@@ -213,6 +216,8 @@ poll_slowly(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
         sm_self_refill(cls);
         sm_work_unlock(cls);
     }
+    if (atomic_load_explicit(&ctx->pending, memory_order_relaxed) != 0)
+        sm_burst_advance(ctx);
     /* a slice takes long: what is to be reported does not wait for it */
     if (atomic_load_explicit(&cls->pending, memory_order_relaxed) != 0 &&
         (next == events || ++ctx->rma_skipped >= RMA_PATIENCE)) {
@@ -425,6 +430,7 @@ poll_class(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
     /* the thread that holds it delivers to this context as well */
     if (!tp_lock_try_fast(&cls->progress, single))
         return 0;
+    atomic_store_explicit(&ctx->poller, tp_thread(), memory_order_relaxed);
     if (__builtin_expect(--cls->countdown == 0, 0))
         return go_on_after_clock(ctx, events, max);
 

@@ -32,6 +32,7 @@ static const struct tp_report_line lines[] = {
     COUNTER("get_bytes", counters.get_bytes),
     COUNTER("emulated_bytes", counters.emulated_bytes),
     COUNTER("mapped_bytes", counters.mapped_bytes),
+    COUNTER("burst_bytes", counters.burst_bytes),
     COUNTER("assisted_bytes", counters.assisted_bytes),
     COUNTER("segments_mapped", counters.segments),
     COUNTER("registrations_refused", counters.refused_rma),

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "assist.h"
+#include "burst.h"
+#include "common/thread.h"
 #include "connect.h"
 #include "emulated_rma.h"
 #include "mapping.h"
@@ -14,8 +16,9 @@
 #include "privilege.h"
 #include "rma.h"
 
-#define AT_ONCE (256U << 10) /* bytes done within the submission */
+#define AT_ONCE (256U << 10) /* bytes done within the submission, or a burst */
 #define SLICE (1U << 20)     /* bytes done in one poll, of several operations */
+#define JOINS_BURST 2        /* a result beside SM_MOVE_EMULATED */
 
 int
 sm_rma_permitted(void)
@@ -73,31 +76,6 @@ check_registry(na_plugin_class *cls, const struct sm_conn *conn,
     return NA_PLUGIN_E_INVALID_ARG;
 }
 
-/* The process of a peer, to be copied from or to. Whether its number still leads
- * to the peer tells its pidfd, which sm_move looks at. [conn->lock] */
-static struct sm_target
-process_target(const na_plugin_class *cls, struct sm_conn *conn,
-    struct sm_privilege *privilege)
-{
-    struct sm_target target = {.pid = conn->process.pid,
-        .pidfd = conn->process.pidfd,
-        .memory_fd = -1,
-        .conn = conn,
-        .privilege = privilege};
-
-    if (!cls->privileged)
-        return target;
-    if (conn->memory == SM_MEMORY_UNKNOWN && !privilege->dropped) {
-        conn->memory_fd = sm_privilege_open_memory(conn->process.pid);
-        conn->memory =
-            conn->memory_fd >= 0 ? SM_MEMORY_UNPROVEN : SM_MEMORY_REFUSED;
-    }
-    target.proves = conn->memory == SM_MEMORY_UNPROVEN;
-    if (conn->memory == SM_MEMORY_PROVEN)
-        target.memory_fd = conn->memory_fd;
-    return target;
-}
-
 /* Finds the memory behind a connection and holds it: OK, to be released;
  * SM_MOVE_EMULATED if the owner has to copy; AGAIN while it is not connected yet.
  * Checked anew for each slice. [conn->lock] */
@@ -126,8 +104,7 @@ hold(na_plugin_class *cls, struct sm_conn *conn, const struct sm_op *op,
     }
     if (ret == NA_PLUGIN_OK &&
         !atomic_load_explicit(&conn->denied, memory_order_relaxed)) {
-        conn->users++;
-        *target_p = process_target(cls, conn, target_p->privilege);
+        *target_p = sm_target_process(cls, conn, target_p->privilege);
         return NA_PLUGIN_OK;
     }
     if (conn->emulates)
@@ -137,21 +114,6 @@ hold(na_plugin_class *cls, struct sm_conn *conn, const struct sm_op *op,
         "another, and the peer does not copy on request",
         sm_conn_name(conn));
     return NA_PLUGIN_E_PERMISSION;
-}
-
-/* Undoes hold; copied: something was copied. */
-static void
-release(struct sm_target *target, bool copied)
-{
-    struct sm_conn *conn = target->conn;
-
-    if (conn == NULL)
-        return;
-    tp_lock_take(&conn->lock);
-    conn->users--;
-    if (target->proves && copied && conn->memory == SM_MEMORY_UNPROVEN)
-        conn->memory = SM_MEMORY_PROVEN;
-    tp_lock_drop(&conn->lock);
 }
 
 /* Checks what both registrations permit. */
@@ -175,12 +137,38 @@ check_access(na_plugin_class *cls, const struct sm_op *op)
         put ? NA_PLUGIN_MEM_WRITE : NA_PLUGIN_MEM_READ, "peer's");
 }
 
-/* Where the operation goes: OK with the target held, AGAIN if it has to wait
- * for its connection. */
+/* Whether an operation is to be copied by the next poll, with others: one for which
+ * the capability has to be dropped, or that this thread submits after others since
+ * its last poll. Not if the poll is another thread's, which may not run at the moment,
+ * or had to be woken. [conn->lock] */
+static bool
+is_for_burst(
+    na_plugin_ctx *ctx, const struct sm_conn *conn, const struct sm_op *op)
+{
+    const na_plugin_mem *remote = op->rma.remote;
+    uintptr_t self = tp_thread();
+
+    if (op->rma.length > AT_ONCE || conn->state != SM_CONN_UP ||
+        conn->registry == NULL || remote->shared != 0 ||
+        atomic_load_explicit(&conn->denied, memory_order_relaxed) ||
+        atomic_load_explicit(&ctx->armed, memory_order_relaxed))
+        return false;
+    if (ctx->cls->privileged &&
+        (conn->memory != SM_MEMORY_PROVEN || op->rma.length > SM_MOVE_SMALL))
+        return true;
+    uintptr_t poller = atomic_load_explicit(&ctx->poller, memory_order_relaxed);
+    if (poller == self)
+        atomic_store_explicit(&ctx->poller, self + 1, memory_order_relaxed);
+    return poller == self + 1;
+}
+
+/* Where the operation goes: OK with the target held, JOINS_BURST, AGAIN if it has
+ * to wait for its connection. */
 static int32_t
-aim(na_plugin_class *cls, struct sm_op *op, na_plugin_addr *peer,
+aim(na_plugin_ctx *ctx, struct sm_op *op, na_plugin_addr *peer,
     struct sm_target *target_p)
 {
+    na_plugin_class *cls = ctx->cls;
     struct sm_conn *conn;
 
     if (peer == cls->self) {
@@ -201,36 +189,29 @@ aim(na_plugin_class *cls, struct sm_op *op, na_plugin_addr *peer,
         return ret;
     op->to.conn = conn;
     op->rma.serial = conn->serial;
-    ret = hold(cls, conn, op, target_p);
+    ret = is_for_burst(ctx, conn, op) ? JOINS_BURST
+                                      : hold(cls, conn, op, target_p);
     tp_lock_drop(&conn->lock);
     return ret;
+}
+
+void
+sm_rma_queue(na_plugin_ctx *ctx, struct sm_op *op)
+{
+    op->ctx = ctx;
+    sm_op_set(op, SM_OP_POSTED);
+    tp_list_append(&ctx->rma, &op->recv.keyed.link);
+    sm_pending_add(ctx->cls);
+    sm_ctx_wake(ctx);
 }
 
 static void
 enqueue(na_plugin_ctx *ctx, struct sm_op *op)
 {
     tp_lock_take(&ctx->lock);
-    op->ctx = ctx;
     op->stop = 0;
-    sm_op_set(op, SM_OP_POSTED);
-    tp_list_append(&ctx->rma, &op->recv.keyed.link);
-    sm_pending_add(ctx->cls);
-    sm_ctx_wake(ctx);
+    sm_rma_queue(ctx, op);
     tp_lock_drop(&ctx->lock);
-}
-
-/* Whether polls are to do an operation: a long one, or one for which the
- * capability has to be dropped, which a poll does once for several. Not if the
- * poll had to be woken for it. */
-static bool
-is_for_polls(
-    na_plugin_ctx *ctx, const struct sm_target *target, uint64_t length)
-{
-    if (length > AT_ONCE)
-        return true;
-    return ctx->cls->privileged && target->pid != 0 &&
-           (target->memory_fd < 0 || length > SM_MOVE_SMALL) &&
-           !atomic_load_explicit(&ctx->armed, memory_order_relaxed);
 }
 
 static int32_t
@@ -245,6 +226,7 @@ submit(na_plugin_ctx *ctx, struct sm_op *op, enum sm_kind kind,
         .pidfd = -1, .memory_fd = -1, .privilege = &privilege};
 
     op->kind = (uint8_t) kind;
+    op->burst = SM_BURST_NONE;
     op->own_ctx = (uint8_t) ctx->id;
     op->peer_ctx = (uint8_t) peer_ctx;
     atomic_store_explicit(&op->emulated, false, memory_order_relaxed);
@@ -259,14 +241,18 @@ submit(na_plugin_ctx *ctx, struct sm_op *op, enum sm_kind kind,
         return ret;
     if (length == 0)
         return NA_PLUGIN_DONE;
-    ret = aim(cls, op, peer, &target);
-    bool later = ret == NA_PLUGIN_OK && is_for_polls(ctx, &target, length);
-    if (later)
-        release(&target, false);
-    else if (ret == NA_PLUGIN_OK) {
+    ret = aim(ctx, op, peer, &target);
+    if (ret == JOINS_BURST) {
+        sm_burst_add(ctx, op);
+        return NA_PLUGIN_PENDING;
+    }
+    bool later = ret == NA_PLUGIN_OK && length > AT_ONCE;
+    if (later) {
+        sm_target_release(&target, false);
+    } else if (ret == NA_PLUGIN_OK) {
         ret = sm_move(cls, &target, op, length);
         sm_privilege_restore(&privilege);
-        release(&target, ret == NA_PLUGIN_OK);
+        sm_target_release(&target, ret == NA_PLUGIN_OK);
     }
     if (later || ret == SM_MOVE_EMULATED ||
         (ret == NA_PLUGIN_E_AGAIN && !cls->no_retry)) {
@@ -317,7 +303,7 @@ do_slice(na_plugin_ctx *ctx, struct sm_op *op, uint64_t length,
     ret = assisted ? sm_assist_slice(ctx, &target)
                    : sm_move(cls, &target, op,
                          op->rma.length < length ? op->rma.length : length);
-    release(&target, ret == NA_PLUGIN_OK);
+    sm_target_release(&target, ret == NA_PLUGIN_OK);
     return ret;
 }
 
@@ -490,6 +476,11 @@ sm_rma_withdraw(na_plugin_ctx *ctx, struct sm_op *op)
         tp_lock_drop(&ctx->lock);
         return sm_emulated_withdraw(ctx->cls, op);
     }
+    if (queued && op->burst != SM_BURST_NONE) {
+        bool withdrawn = sm_burst_withdraw(ctx, op);
+        tp_lock_drop(&ctx->lock);
+        return withdrawn;
+    }
     bool active = queued && (ctx->rma_active == op || ctx->range.op == op);
     if (active) {
         op->stop = 1;
@@ -509,6 +500,7 @@ sm_rma_abandon(na_plugin_ctx *ctx)
     tp_lock_take(&ctx->lock);
     while (tp_list_pop(&ctx->rma) != NULL)
         sm_pending_drop(ctx->cls);
+    sm_burst_abandon(ctx);
     tp_lock_drop(&ctx->lock);
     tp_lock_drop(&ctx->rma_lock);
 }

@@ -16,6 +16,9 @@ sm_rma_fn sm_put, sm_get;
  * user: 0, or the errno of its refusal. */
 int sm_rma_permitted(void);
 
+/* Puts an operation into its context's queue. [ctx->lock] */
+void sm_rma_queue(na_plugin_ctx *ctx, struct sm_op *op);
+
 /* Does one slice of the context's queue or, if that is empty, of another
  * context's. */
 void sm_rma_advance(na_plugin_ctx *ctx);

@@ -130,7 +130,7 @@ arm(na_plugin_ctx *ctx, uint64_t *sleep_ns_p)
     sm_work_recycle(cls); /* else the peer does not see that it has ended */
     tp_lock_take(&ctx->lock);
     atomic_store_explicit(&ctx->armed, true, memory_order_relaxed);
-    bool busy = ctx->ready.head != NULL;
+    bool busy = ctx->ready.head != NULL || ctx->burst.head != NULL;
     tp_lock_drop(&ctx->lock);
 
     uint64_t queue_ns = sm_queue_arm(cls);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which thread is calling, in one instruction where that is known. */
+#ifndef TP_THREAD_H
+#define TP_THREAD_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+/* A number of the calling thread, even and not 0. A thread may get that of one that
+ * has ended. */
+static inline uintptr_t
+tp_thread(void)
+{
+#ifdef __x86_64__
+    uintptr_t self;
+    /* psABI: the word at the thread pointer is its own address */
+    __asm__("movq %%fs:0, %0" : "=r"(self));
+    return self;
+#elif defined(__aarch64__)
+    return (uintptr_t) __builtin_thread_pointer();
+#else
+    return (uintptr_t) pthread_self();
+#endif
+}
+
+#endif /* TP_THREAD_H */
