@@ -10,9 +10,9 @@
 /* Leaves an operation, whose connection is up, to the next poll. */
 void sm_burst_add(na_plugin_ctx *ctx, struct sm_op *op);
 
-/* Copies operations of the context's burst, up to about a MiB. Those that cannot be
- * copied so go to its queue. Takes the locks it needs; not under ctx->lock. */
-void sm_burst_advance(na_plugin_ctx *ctx);
+/* Copies operations of a context's burst: up to about a MiB, or by one call of the
+ * kernel. Those that cannot be copied so go to its queue. [rma_lock] */
+void sm_burst_copy(na_plugin_ctx *ctx, bool once);
 
 /* Takes an operation out of the burst, if it is not being copied; whether it was
  * taken. [ctx->lock] */

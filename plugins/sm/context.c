@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The ready list of a context: operations that have ended. */
+/* The lists of a context: operations that have ended, puts and gets for polls. */
 #include "context.h"
 
 void
@@ -7,6 +7,16 @@ sm_ctx_wake(na_plugin_ctx *ctx)
 {
     if (atomic_load_explicit(&ctx->armed, memory_order_relaxed))
         tp_wake_set(&ctx->wake);
+}
+
+void
+sm_ctx_queue(na_plugin_ctx *ctx, struct sm_op *op)
+{
+    op->ctx = ctx;
+    sm_op_set(op, SM_OP_POSTED);
+    tp_list_append(&ctx->rma, &op->recv.keyed.link);
+    sm_pending_add(ctx->cls);
+    sm_ctx_wake(ctx);
 }
 
 void

@@ -12,7 +12,7 @@
 struct na_plugin_ctx {
     na_plugin_class *cls;
     uint32_t id;
-    /* what its polls have to do besides: results in ready, a burst, bits_set */
+    /* what its polls have to do besides: results in ready, and bits_set */
     _Atomic uint32_t pending;
     /* The thread that polled last; + 1: and then submitted a put or get. Any thread
      * writes it: a guide for bursts, no guard. */
@@ -35,6 +35,9 @@ struct na_plugin_ctx {
     _Atomic bool armed;    /* written under lock */
     _Atomic bool bits_set; /* in the rings: progress */
 };
+
+/* Puts a put or get into the queue. [lock] */
+void sm_ctx_queue(na_plugin_ctx *ctx, struct sm_op *op);
 
 /* Puts an operation with its result into the ready list, and wakes the
  * context. [lock] */

@@ -239,11 +239,8 @@ int64_t
 sm_move_several(na_plugin_class *cls, struct sm_target *target,
     struct sm_op *const *ops, uint32_t count, uint32_t *tried_p)
 {
-    struct sm_counters *counters = &cls->counters;
-    bool put = ops[0]->kind == SM_OP_PUT;
     struct vector vector;
     uint32_t tried = 0;
-    int64_t moved;
 
     vector.count = 0;
     for (uint32_t parts = 0; tried < count; tried++) {
@@ -255,16 +252,9 @@ sm_move_several(na_plugin_class *cls, struct sm_target *target,
         parts = vector.count;
     }
     *tried_p = tried;
-    if (tried == 0)
-        return 0;
-    moved = copy_process(cls, target, put, &vector);
-    if (moved > 0) {
-        tp_count_shared(put ? &counters->put_bytes : &counters->get_bytes,
-            (uint64_t) moved);
-        if (tried > 1)
-            tp_count_shared(&counters->burst_bytes, (uint64_t) moved);
-    }
-    return moved;
+    return tried > 0
+               ? copy_process(cls, target, ops[0]->kind == SM_OP_PUT, &vector)
+               : 0;
 }
 
 /* The same of one operation, at most as much as one call can. */

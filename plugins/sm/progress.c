@@ -5,7 +5,6 @@
 #include "progress.h"
 #include "address.h"
 #include "assist_owner.h"
-#include "burst.h"
 #include "common/thread.h"
 #include "deliver.h"
 #include "emulated_rma.h"
@@ -216,14 +215,14 @@ poll_slowly(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
         sm_self_refill(cls);
         sm_work_unlock(cls);
     }
-    if (atomic_load_explicit(&ctx->pending, memory_order_relaxed) != 0)
-        sm_burst_advance(ctx);
-    /* a slice takes long: what is to be reported does not wait for it */
-    if (atomic_load_explicit(&cls->pending, memory_order_relaxed) != 0 &&
-        (next == events || ++ctx->rma_skipped >= RMA_PATIENCE)) {
-        ctx->rma_skipped = 0;
-        sm_rma_advance(ctx);
-        sm_assist_advance(cls);
+    if (atomic_load_explicit(&cls->pending, memory_order_relaxed) != 0) {
+        /* a slice takes long: what is to be reported does not wait for it */
+        bool slices = next == events || ++ctx->rma_skipped >= RMA_PATIENCE;
+        if (slices)
+            ctx->rma_skipped = 0;
+        sm_rma_advance(ctx, slices);
+        if (slices)
+            sm_assist_advance(cls);
     }
     next += sm_ctx_take_ready(ctx, next, (uint32_t) (end - next));
     return (int32_t) (next - events);
@@ -427,10 +426,10 @@ poll_class(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
                 atomic_load_explicit(&ctx->pending, memory_order_relaxed)) != 0,
             0))
         return poll_slowly(ctx, events, max);
+    atomic_store_explicit(&ctx->poller, tp_thread(), memory_order_relaxed);
     /* the thread that holds it delivers to this context as well */
     if (!tp_lock_try_fast(&cls->progress, single))
         return 0;
-    atomic_store_explicit(&ctx->poller, tp_thread(), memory_order_relaxed);
     if (__builtin_expect(--cls->countdown == 0, 0))
         return go_on_after_clock(ctx, events, max);
 

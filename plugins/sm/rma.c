@@ -149,7 +149,8 @@ is_for_burst(
     uintptr_t self = tp_thread();
 
     if (op->rma.length > AT_ONCE || conn->state != SM_CONN_UP ||
-        conn->registry == NULL || remote->shared != 0 ||
+        conn->registry == NULL || conn->owner != remote->mem.owner ||
+        remote->slot == 0 || remote->shared != 0 ||
         atomic_load_explicit(&conn->denied, memory_order_relaxed) ||
         atomic_load_explicit(&ctx->armed, memory_order_relaxed))
         return false;
@@ -195,22 +196,12 @@ aim(na_plugin_ctx *ctx, struct sm_op *op, na_plugin_addr *peer,
     return ret;
 }
 
-void
-sm_rma_queue(na_plugin_ctx *ctx, struct sm_op *op)
-{
-    op->ctx = ctx;
-    sm_op_set(op, SM_OP_POSTED);
-    tp_list_append(&ctx->rma, &op->recv.keyed.link);
-    sm_pending_add(ctx->cls);
-    sm_ctx_wake(ctx);
-}
-
 static void
 enqueue(na_plugin_ctx *ctx, struct sm_op *op)
 {
     tp_lock_take(&ctx->lock);
     op->stop = 0;
-    sm_rma_queue(ctx, op);
+    sm_ctx_queue(ctx, op);
     tp_lock_drop(&ctx->lock);
 }
 
@@ -424,28 +415,37 @@ work_on_queue(na_plugin_ctx *ctx)
 }
 
 static bool
-queue_empty(na_plugin_ctx *ctx)
+is_idle(na_plugin_ctx *ctx)
 {
     tp_lock_take(&ctx->lock);
-    bool empty = ctx->rma.head == NULL;
+    bool idle = ctx->rma.head == NULL && ctx->burst.head == NULL;
     tp_lock_drop(&ctx->lock);
-    return empty;
+    return idle;
+}
+
+/* Works on one context; false: another thread does. */
+static bool
+advance(na_plugin_ctx *ctx, bool slices)
+{
+    if (!tp_lock_try(&ctx->rma_lock))
+        return false;
+    sm_burst_copy(ctx, !slices);
+    if (slices)
+        work_on_queue(ctx);
+    tp_lock_drop(&ctx->rma_lock);
+    return true;
 }
 
 void
-sm_rma_advance(na_plugin_ctx *ctx)
+sm_rma_advance(na_plugin_ctx *ctx, bool slices)
 {
-    bool others = queue_empty(ctx);
-
-    for (uint32_t i = 0; i < SM_CONTEXTS; i++) {
-        na_plugin_ctx *other = others ? sm_class_context(ctx->cls, i) : ctx;
-        if (other != NULL && !queue_empty(other) &&
-            tp_lock_try(&other->rma_lock)) {
-            work_on_queue(other);
-            tp_lock_drop(&other->rma_lock);
-            return;
-        }
-        if (!others)
+    if (!is_idle(ctx)) {
+        advance(ctx, slices);
+        return;
+    }
+    for (uint32_t i = 0; slices && i < SM_CONTEXTS; i++) {
+        na_plugin_ctx *other = sm_class_context(ctx->cls, i);
+        if (other != NULL && !is_idle(other) && advance(other, true))
             return;
     }
 }

@@ -16,12 +16,10 @@ sm_rma_fn sm_put, sm_get;
  * user: 0, or the errno of its refusal. */
 int sm_rma_permitted(void);
 
-/* Puts an operation into its context's queue. [ctx->lock] */
-void sm_rma_queue(na_plugin_ctx *ctx, struct sm_op *op);
-
-/* Does one slice of the context's queue or, if that is empty, of another
- * context's. */
-void sm_rma_advance(na_plugin_ctx *ctx);
+/* Copies some of the context's burst; with slices, most or all of it, and then does
+ * one slice of the queue. If the context has neither, and slices are wanted, does
+ * that for another one. */
+void sm_rma_advance(na_plugin_ctx *ctx, bool slices);
 
 /* Whether a poll would find a slice to do. [progress] */
 bool sm_rma_pending(na_plugin_ctx *ctx);

@@ -303,6 +303,8 @@ START_TEST(burst_with_ended_registration_fails_alone)
     b.ops->mem_deregister(b.cls, second.owned);
     second.owned = NULL;
     finish(acts, OPS);
+    ck_assert_uint_eq(
+        node_counter(&a, "burst_bytes"), (uint64_t) (OPS - OPS / 4 - 1) * EACH);
     for (uint32_t i = 0; i < OPS; i++) {
         ck_assert_int_eq(acts[i].status,
             i % 4 == 3 ? NA_PLUGIN_E_INVALID_ARG : NA_PLUGIN_OK);
@@ -345,7 +347,11 @@ START_TEST(burst_with_missing_memory_fails_alone)
     punch(holey + (size_t) 20 * EACH);
     for (uint32_t i = 0; i < OPS; i++)
         submit(&acts[i], i, true, &hole, (uint64_t) i * EACH, EACH);
+    uint64_t before = node_counter(&a, "put_bytes");
     finish(acts, OPS);
+    /* all but the first, and those that fail */
+    ck_assert_uint_eq(
+        node_counter(&a, "put_bytes") - before, (uint64_t) (OPS - 3) * EACH);
     for (uint32_t i = 0; i < OPS; i++) {
         bool gone = i == 5 || i == 20;
         ck_assert_int_eq(
@@ -357,6 +363,29 @@ START_TEST(burst_with_missing_memory_fails_alone)
     node_warnings(&a);
     remote_fini(&b, &hole);
     munmap(holey, SPACE);
+    close_two(&remote);
+}
+END_TEST
+
+/* Bytes move while another context of the class is polled. */
+START_TEST(burst_is_copied_by_polls_of_other_context)
+{
+    struct remote remote = open_two(_i);
+    uint64_t until = now_ns() + UINT64_C(2000000000);
+    na_plugin_event event;
+    na_plugin_ctx *other;
+    struct act acts[2];
+
+    ck_assert_int_eq(a.ops->ctx_create(a.cls, 1, NULL, &other), NA_PLUGIN_OK);
+    for (uint32_t i = 0; i < 2; i++)
+        submit(&acts[i], i, true, &remote, (uint64_t) i * EACH, EACH);
+    ck_assert_int_eq(acts[1].status, NA_PLUGIN_PENDING);
+    while (memcmp(here, there, (size_t) 2 * EACH) != 0) {
+        ck_assert_int_eq(a.ops->poll(other, &event, 1), 0);
+        ck_assert_msg(now_ns() < until, "nothing is copied");
+    }
+    finish(acts, 2);
+    a.ops->ctx_destroy(other);
     close_two(&remote);
 }
 END_TEST
@@ -552,6 +581,8 @@ main(void)
     tcase_add_loop_test(
         cases, burst_with_ended_registration_fails_alone, 0, users);
     tcase_add_loop_test(cases, burst_with_missing_memory_fails_alone, 0, users);
+    tcase_add_loop_test(
+        cases, burst_is_copied_by_polls_of_other_context, 0, users);
     tcase_add_loop_test(cases, burst_operations_can_be_cancelled, 0, users);
     tcase_add_loop_test(cases, burst_ends_with_its_context, 0, users);
     tcase_add_loop_test(cases, burst_to_killed_process_fails, 0, users);
