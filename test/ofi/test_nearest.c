@@ -263,7 +263,6 @@ END_TEST
 int
 main(int argc, char **argv)
 {
-    TCase *cases = tcase_create("nearest");
     char path[64];
 
     if (!find_cpus()) {
@@ -273,6 +272,7 @@ main(int argc, char **argv)
     warm_up();
     comes_with_libfabric = is_mapped("libhwloc");
     write_machine(path);
+    TCase *cases = tcase_create("nearest");
     if (argc > 1 && strcmp(argv[1], "without") == 0)
         tcase_add_test(cases, nearest_without_hwloc_is_the_first);
     else {

@@ -126,11 +126,11 @@ int
 main(void)
 {
     const struct node_options over_shm = {.protocol = "shm", .anywhere = true};
-    TCase *cases = tcase_create("shm_table");
 
     warm_up();
     if (is_refused(&over_shm))
         return 77;
+    TCase *cases = tcase_create("shm_table");
     tcase_add_loop_test(cases, shm_table_is_used_only_if_valid, 0,
         (int) (sizeof(tables) / sizeof(tables[0])));
     return run_case("ofi_shm_table", cases);

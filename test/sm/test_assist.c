@@ -323,12 +323,11 @@ END_TEST
 int
 main(void)
 {
-    TCase *cases = tcase_create("cases");
-
     if (!kernel_copies()) {
         printf("skipped: processes may not access one another's memory\n");
         return 77;
     }
+    TCase *cases = tcase_create("cases");
     /* gets, then puts */
     tcase_add_loop_test(cases, assist_owner_that_polls_copies_a_part, 0, 2);
     tcase_add_loop_test(cases, assist_can_be_turned_off, 0, 2);

@@ -563,13 +563,13 @@ END_TEST
 int
 main(void)
 {
-    TCase *cases = tcase_create("burst");
     int users = geteuid() == 0 ? 2 : 1;
 
     if (!kernel_copies()) {
         puts("skipped: bursts need process_vm_readv, which is refused");
         return 77;
     }
+    TCase *cases = tcase_create("burst");
     tcase_add_loop_test(cases, burst_is_copied_in_one_call, 0, users);
     tcase_add_loop_test(
         cases, burst_does_not_delay_single_operations, 0, users);

@@ -545,11 +545,10 @@ END_TEST
 int
 main(void)
 {
-    TCase *initiator = tcase_create("initiator");
-    TCase *owner = tcase_create("owner");
-
     if (!kernel_copies())
         return 77;
+    TCase *initiator = tcase_create("initiator");
+    TCase *owner = tcase_create("owner");
     tcase_add_test(initiator, hostile_assist_initiator_gets_what_is_granted);
     tcase_add_test(initiator, hostile_assist_initiator_puts_what_is_granted);
     tcase_add_loop_test(

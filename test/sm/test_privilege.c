@@ -172,8 +172,6 @@ END_TEST
 int
 main(void)
 {
-    TCase *cases = tcase_create("privilege");
-
     if (!privileged()) {
         puts("skipped: this process has no CAP_SYS_PTRACE to give up");
         return 77;
@@ -182,6 +180,7 @@ main(void)
         puts("skipped: processes may not access one another's memory");
         return 77;
     }
+    TCase *cases = tcase_create("privilege");
     tcase_add_test(cases, privilege_one_poll_copies_several_operations);
     tcase_add_test(cases, privilege_is_not_used_for_copies);
     return run_cases("privilege", &cases, 1);
