@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Limit of expected messages kept without a receive; more are dropped. */
+/* Expected messages kept without a receive; the oldest give way, as in
+ * plugins/common/match.c: they answer calls that have been cancelled. */
 #define EXPECTED_KEPT 256U
 
 /* Plugin data of a buffer. */
@@ -168,6 +169,20 @@ matches(const struct loop_op *op, const struct loop_message *message)
            op->tag == message->tag;
 }
 
+static void
+keep_expected(na_plugin_ctx *ctx, struct loop_message *message)
+{
+    struct loop_message *oldest = TAILQ_FIRST(&ctx->expected_arrived);
+
+    if (ctx->expected_kept == EXPECTED_KEPT) {
+        TAILQ_REMOVE(&ctx->expected_arrived, oldest, next);
+        free(oldest);
+    } else {
+        ctx->expected_kept++;
+    }
+    TAILQ_INSERT_TAIL(&ctx->expected_arrived, message, next);
+}
+
 void
 loop_deliver(na_plugin_class *target, uint32_t id, enum loop_kind kind,
     struct loop_message *message)
@@ -184,11 +199,8 @@ loop_deliver(na_plugin_class *target, uint32_t id, enum loop_kind kind,
         free(message);
     } else if (unexpected) {
         TAILQ_INSERT_TAIL(&ctx->unexpected_arrived, message, next);
-    } else if (ctx->expected_kept < EXPECTED_KEPT) {
-        ctx->expected_kept++;
-        TAILQ_INSERT_TAIL(&ctx->expected_arrived, message, next);
     } else {
-        free(message);
+        keep_expected(ctx, message);
     }
 }
 
