@@ -5,7 +5,6 @@
 #include "progress.h"
 #include "address.h"
 #include "assist_owner.h"
-#include "common/thread.h"
 #include "deliver.h"
 #include "emulated_rma.h"
 #include "kernel.h"
@@ -14,6 +13,7 @@
 #include "rma.h"
 #include "self.h"
 #include "sleepers.h"
+#include "thread.h"
 #include "wait.h"
 #include "work.h"
 
@@ -204,7 +204,7 @@ poll_slowly(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
     na_plugin_event *next = events;
     na_plugin_event *end = events + max;
 
-    atomic_store_explicit(&ctx->poller, tp_thread(), memory_order_relaxed);
+    atomic_store_explicit(&ctx->poller, sm_thread(), memory_order_relaxed);
     if (atomic_load_explicit(&ctx->bits_set, memory_order_relaxed))
         sm_wait_disarm(ctx);
     next += sm_ctx_take_ready(ctx, next, max);
@@ -426,7 +426,7 @@ poll_class(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
                 atomic_load_explicit(&ctx->pending, memory_order_relaxed)) != 0,
             0))
         return poll_slowly(ctx, events, max);
-    atomic_store_explicit(&ctx->poller, tp_thread(), memory_order_relaxed);
+    atomic_store_explicit(&ctx->poller, sm_thread(), memory_order_relaxed);
     /* the thread that holds it delivers to this context as well */
     if (!tp_lock_try_fast(&cls->progress, single))
         return 0;

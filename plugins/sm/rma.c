@@ -7,7 +7,6 @@
 
 #include "assist.h"
 #include "burst.h"
-#include "common/thread.h"
 #include "connect.h"
 #include "emulated_rma.h"
 #include "mapping.h"
@@ -15,6 +14,7 @@
 #include "move.h"
 #include "privilege.h"
 #include "rma.h"
+#include "thread.h"
 
 #define AT_ONCE (256U << 10) /* bytes done within the submission, or a burst */
 #define SLICE (1U << 20)     /* bytes done in one poll, of several operations */
@@ -146,7 +146,7 @@ is_for_burst(
     na_plugin_ctx *ctx, const struct sm_conn *conn, const struct sm_op *op)
 {
     const na_plugin_mem *remote = op->rma.remote;
-    uintptr_t self = tp_thread();
+    uintptr_t self = sm_thread();
 
     if (op->rma.length > AT_ONCE || conn->state != SM_CONN_UP ||
         conn->registry == NULL || conn->owner != remote->mem.owner ||

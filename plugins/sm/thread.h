@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which thread is calling, in one instruction where that is known. */
-#ifndef TP_THREAD_H
-#define TP_THREAD_H
+#ifndef SM_THREAD_H
+#define SM_THREAD_H
 
 #include <pthread.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 /* A number of the calling thread, even and not 0. A thread may get that of one that
  * has ended. */
 static inline uintptr_t
-tp_thread(void)
+sm_thread(void)
 {
 #ifdef __x86_64__
     uintptr_t self;
@@ -23,4 +23,4 @@ tp_thread(void)
 #endif
 }
 
-#endif /* TP_THREAD_H */
+#endif /* SM_THREAD_H */
