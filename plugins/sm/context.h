@@ -27,7 +27,7 @@ struct na_plugin_ctx {
     struct tp_list rma;   /* puts and gets that polls work on */
     struct sm_op *rma_active;
 
-    struct tp_lock rma_lock; /* held during a slice */
+    struct tp_lock rma_lock; /* held during a slice, or a burst */
     uint32_t rma_skipped;    /* polls that had something else to report */
     struct sm_range range;   /* of a get that the peer helps with */
 

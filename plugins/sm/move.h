@@ -39,7 +39,7 @@ int32_t sm_move(na_plugin_class *cls, struct sm_target *target,
 
 /* Moves operations of one direction, with a process as the target, by one call of the
  * kernel: the first *tried_p of them, all of whose parts it has room for. Bytes, or
- * -1; the last operation that has any of them may have a part of its own. Changes no
+ * -1; the last operation that they reach may be copied in part. Changes no
  * operation, counts and logs nothing; may leave the privilege dropped. */
 int64_t sm_move_several(na_plugin_class *cls, struct sm_target *target,
     struct sm_op *const *ops, uint32_t count, uint32_t *tried_p);
