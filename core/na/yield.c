@@ -6,6 +6,7 @@
 #include "na/load.h"
 
 #include <sched.h>
+#include <sys/resource.h>
 
 /* Time in which events are counted: some time slices. */
 #define WINDOW_NS 32000000U
@@ -17,6 +18,13 @@
 /* Time that another thread runs during a yield if it uses the rest of a time
  * slice, which is 0.7 ms at least with Linux's default settings. */
 #define SLICE_NS 250000U
+
+/* One yield of so many is observed, which takes two more system calls. */
+#define OBSERVED_PERIOD 64U
+
+/* After so many useless yields in a row, one of so many is made. */
+#define USELESS_MAX 4U
+#define USELESS_PERIOD 32U
 
 void
 na_yield_init(struct na_yield *yield)
@@ -74,6 +82,13 @@ end_window(struct na_yield *yield, uint32_t events, uint64_t now)
         try_other(yield, event_ns);
 }
 
+static bool
+is_useless(const struct na_yield *yield)
+{
+    return atomic_load_explicit(&yield->useless, memory_order_relaxed) >=
+           USELESS_MAX;
+}
+
 bool
 na_yield_may(struct na_yield *yield, uint32_t events, uint64_t now)
 {
@@ -86,7 +101,58 @@ na_yield_may(struct na_yield *yield, uint32_t events, uint64_t now)
         end_window(yield, events, now);
         begin_window(yield, events, now);
     }
-    return !yield->off;
+    if (yield->off)
+        return false;
+    if (is_useless(yield) && ++yield->skipped < USELESS_PERIOD)
+        return false;
+    yield->skipped = 0;
+    return true;
+}
+
+void
+na_yield_observed(struct na_yield *yield, bool switched)
+{
+    uint32_t useless =
+        atomic_load_explicit(&yield->useless, memory_order_relaxed);
+
+    if (switched)
+        useless = 0;
+    else if (useless < USELESS_MAX)
+        useless++;
+    atomic_store_explicit(&yield->useless, useless, memory_order_relaxed);
+}
+
+/* Returns whether to observe this yield. Threads that yield at the same time may
+ * count one too few. */
+static bool
+observes(struct na_yield *yield)
+{
+    uint32_t count = atomic_load_explicit(&yield->count, memory_order_relaxed);
+    bool observed = count == 0 || is_useless(yield);
+
+    atomic_store_explicit(&yield->count,
+        count == 0 ? OBSERVED_PERIOD - 1 : count - 1, memory_order_relaxed);
+    return observed;
+}
+
+/* How often another thread has run instead of the calling one. */
+static long
+switches(void)
+{
+    struct rusage usage = {0};
+
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nvcsw + usage.ru_nivcsw;
+}
+
+/* Yields. Returns whether another thread has run meanwhile. */
+static bool
+yield_observed(void)
+{
+    long before = switches();
+
+    sched_yield();
+    return switches() != before;
 }
 
 bool
@@ -103,7 +169,10 @@ na_yield_now(struct na_yield *yield)
 {
     uint64_t before = base_time_now(), took;
 
-    sched_yield();
+    if (observes(yield))
+        na_yield_observed(yield, yield_observed());
+    else
+        sched_yield();
     took = base_time_now() - before;
     if (took > SLICE_NS &&
         na_yield_is_costly(took, na_load_runnable(), na_load_processors()))

@@ -10,6 +10,11 @@
  * by a third. Yields are tried again from time to time, and are preferred if it
  * makes no difference: two threads that both stopped yielding to each other
  * would never notice what that costs.
+ *
+ * A yield is useless where no other thread wants the processor: a system call
+ * that delays the next poll. Some yields are observed. After several useless
+ * ones in a row only few are made, each of them observed, until one has let
+ * another thread run.
  */
 #ifndef NA_YIELD_H
 #define NA_YIELD_H
@@ -27,6 +32,9 @@ struct na_yield {
     uint64_t event_ns;        /* mean time between events in the other mode */
     uint32_t wait;            /* windows until the other mode may be tried */
     uint32_t period;          /* value of wait after the next failed trial */
+    _Atomic uint32_t count;   /* yields until the next one is observed */
+    _Atomic uint32_t useless; /* useless yields in a row, of those observed */
+    uint32_t skipped;         /* yields not made since the last one */
 };
 
 void na_yield_init(struct na_yield *yield);
@@ -37,6 +45,10 @@ bool na_yield_may(struct na_yield *yield, uint32_t events, uint64_t now);
 
 /* Yields the processor, and notes what that cost. Needs no lock. */
 void na_yield_now(struct na_yield *yield);
+
+/* Notes an observed yield: whether another thread has run meanwhile. Needs no
+ * lock. */
+void na_yield_observed(struct na_yield *yield, bool switched);
 
 /* A yield took took_ns while runnable threads, this one included, shared the
  * processors; 0 threads: not known. Returns whether another thread has used up a

@@ -3,7 +3,10 @@
 #include "na/yield.h"
 
 #include <check.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #define US UINT64_C(1000)
 #define MS UINT64_C(1000000)
@@ -128,6 +131,111 @@ START_TEST(cost_depends_on_the_number_of_threads)
 }
 END_TEST
 
+/* Yields that may be made of count that are due. */
+static unsigned
+made(struct na_yield *yield, unsigned count)
+{
+    unsigned yields = 0;
+
+    for (unsigned i = 0; i < count; i++)
+        yields += na_yield_may(yield, events, now_ns);
+    return yields;
+}
+
+START_TEST(useless_yields_become_rare)
+{
+    struct na_yield yield;
+
+    na_yield_init(&yield);
+    for (int i = 0; i < 3; i++)
+        na_yield_observed(&yield, false);
+    ck_assert_uint_eq(made(&yield, 320), 320);
+    na_yield_observed(&yield, false);
+    ck_assert_uint_eq(made(&yield, 320), 10);
+    /* one that lets another thread run restores them */
+    na_yield_observed(&yield, true);
+    ck_assert_uint_eq(made(&yield, 320), 320);
+    na_yield_observed(&yield, false);
+    ck_assert_uint_eq(made(&yield, 320), 320);
+}
+END_TEST
+
+/* Confines the calling thread, and those it creates, to one processor. */
+static void
+share_processor(void)
+{
+    cpu_set_t set;
+    int first = 0;
+
+    ck_assert_int_eq(sched_getaffinity(0, sizeof set, &set), 0);
+    while (!CPU_ISSET(first, &set))
+        first++;
+    CPU_ZERO(&set);
+    CPU_SET(first, &set);
+    ck_assert_int_eq(sched_setaffinity(0, sizeof set, &set), 0);
+}
+
+static atomic_bool ended;
+
+static void *
+yield_until_ended(void *arg)
+{
+    while (!atomic_load(&ended))
+        sched_yield();
+    return arg;
+}
+
+/* A real thread on the same processor that yields too. */
+START_TEST(yields_beside_another_thread_are_not_useless)
+{
+    struct na_yield yield;
+    pthread_t other;
+    unsigned rare = 0;
+
+    share_processor();
+    na_yield_init(&yield);
+    ck_assert_int_eq(pthread_create(&other, NULL, yield_until_ended, NULL), 0);
+    for (int i = 0; i < 641; i++) { /* one of 64 is observed, also the last */
+        rare += made(&yield, 1) == 0;
+        na_yield_now(&yield);
+    }
+    /* the rare ones are all observed */
+    for (int i = 0; i < 4; i++)
+        na_yield_observed(&yield, false);
+    for (int i = 0; i < 8 && atomic_load(&yield.useless) > 0; i++)
+        na_yield_now(&yield);
+    ck_assert_uint_eq(atomic_load(&yield.useless), 0);
+    atomic_store(&ended, true);
+    pthread_join(other, NULL);
+    ck_assert_uint_eq(rare, 0);
+}
+END_TEST
+
+static long
+switches(void)
+{
+    struct rusage usage;
+
+    ck_assert_int_eq(getrusage(RUSAGE_THREAD, &usage), 0);
+    return usage.ru_nvcsw + usage.ru_nivcsw;
+}
+
+/* However busy the machine is: a yield that let no thread run is useless. */
+START_TEST(yields_without_a_switch_are_useless)
+{
+    struct na_yield yield;
+
+    for (int i = 0; i < 500; i++) {
+        long before = switches();
+
+        na_yield_init(&yield); /* so that the next one is observed */
+        na_yield_now(&yield);
+        if (switches() == before)
+            ck_assert_uint_eq(atomic_load(&yield.useless), 1);
+    }
+}
+END_TEST
+
 int
 main(void)
 {
@@ -142,6 +250,9 @@ main(void)
     tcase_add_test(tcase, yields_are_resumed_once_they_pay_again);
     tcase_add_test(tcase, idle_time_does_not_count);
     tcase_add_test(tcase, cost_depends_on_the_number_of_threads);
+    tcase_add_test(tcase, useless_yields_become_rare);
+    tcase_add_test(tcase, yields_beside_another_thread_are_not_useless);
+    tcase_add_test(tcase, yields_without_a_switch_are_useless);
     suite_add_tcase(suite, tcase);
     runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
