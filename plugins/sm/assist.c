@@ -15,7 +15,7 @@
 #define SLICE 4U /* pieces in one poll */
 #define ALONE 2U /* after so many an owner that took none is not expected */
 #define WAKE (4U << 20)   /* bytes for which the owner is woken */
-#define SETTLE_NS 50000   /* that a poll waits for the owner's last piece */
+#define SETTLE_NS 50000   /* that one poll waits for the owner's last piece */
 #define WARN_NS TP_SECOND /* of waiting for the owner */
 #define CLAIM_TRIES 64U
 
@@ -131,6 +131,14 @@ next_number(na_plugin_class *cls)
     return number;
 }
 
+/* Bytes from which the owner is asked. It reads more slowly than this side writes,
+ * and in privileged processes each of its pieces takes three more system calls. */
+static uint64_t
+least(const na_plugin_class *cls, bool put)
+{
+    return put && cls->privileged ? 2 * SM_ASSIST_LEAST : SM_ASSIST_LEAST;
+}
+
 bool
 sm_assist_begin(na_plugin_ctx *ctx, struct sm_op *op, struct sm_conn *conn)
 {
@@ -145,7 +153,7 @@ sm_assist_begin(na_plugin_ctx *ctx, struct sm_op *op, struct sm_conn *conn)
         length = SM_RANGE_MOST;
     if (range->refused || range->op != NULL || conn->range != NULL ||
         !(put ? conn->assists_puts : conn->assists) || conn->unassisted ||
-        conn->process.pidfd < 0 || length < SM_ASSIST_LEAST ||
+        conn->process.pidfd < 0 || length < least(ctx->cls, put) ||
         (op->rma.length < WAKE && sm_ring_any_sleeper(&conn->tx)))
         return false;
 
@@ -180,6 +188,7 @@ sm_assist_begin(na_plugin_ctx *ctx, struct sm_op *op, struct sm_conn *conn)
     range->front = 0;
     range->open = true;
     range->lost = range->declined = range->ending = range->warned = false;
+    range->late = range->waits = false;
     range->pid = conn->process.pid;
     range->pidfd = range->fd = -1;
     range->stop_ns = 0;
@@ -297,7 +306,7 @@ sm_assist_slice(na_plugin_ctx *ctx, struct sm_target *target)
     if (left == 0 && more)
         return NA_PLUGIN_OK;
 
-    uint64_t until = tp_now() + SETTLE_NS;
+    uint64_t until = range->late ? 0 : tp_now() + SETTLE_NS;
     bool done;
     do {
         tp_lock_take(&range->conn->lock);

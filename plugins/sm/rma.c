@@ -356,18 +356,41 @@ settle(na_plugin_ctx *ctx, struct sm_op *op, int32_t ret)
     return NA_PLUGIN_E_AGAIN;
 }
 
-/* Works on the first operation of a context's queue: copies up to length bytes,
- * and returns how many. One whose connection is not there yet goes to the end.
+/* The operation of a context's queue to work on, or NULL: the one that its peer
+ * helps with, and after each time that it has to wait for the peer another one.
+ * [rma_lock, ctx->lock] */
+static struct sm_op *
+choose(na_plugin_ctx *ctx)
+{
+    struct tp_link *first = ctx->rma.head;
+    struct sm_op *assisted = ctx->range.op;
+
+    if (assisted == NULL)
+        return sm_op_of(first);
+    if (!ctx->range.waits)
+        return assisted;
+    ctx->range.waits = false;
+    if (first == &assisted->recv.keyed.link && first->next != NULL)
+        first = first->next;
+    return sm_op_of(first);
+}
+
+/* Works on an operation of a context's queue: copies up to length bytes, and
+ * returns how many. One whose connection is not there yet goes to the end.
  * [rma_lock] */
 static uint64_t
 work(na_plugin_ctx *ctx, uint64_t length, struct sm_privilege *privilege)
 {
     tp_lock_take(&ctx->lock);
-    struct sm_op *op = sm_op_of(ctx->rma.head);
+    struct sm_op *op = choose(ctx);
     ctx->rma_active = op;
     tp_lock_drop(&ctx->lock);
     if (op == NULL)
         return 0;
+
+    /* while the peer copies its piece, no more than one */
+    if (ctx->range.op != NULL && ctx->range.op != op && length > SM_RANGE_PIECE)
+        length = SM_RANGE_PIECE;
 
     uint64_t before = op->rma.length;
     int32_t ret = ctx->range.op == op && ctx->range.ending
@@ -389,6 +412,8 @@ work(na_plugin_ctx *ctx, uint64_t length, struct sm_privilege *privilege)
     bool stopped = op->stop != 0 && ctx->range.op != op;
     if (ended || stopped) {
         end(ctx, op, ended ? ret : NA_PLUGIN_E_CANCELED);
+    } else if (ret == NA_PLUGIN_E_AGAIN && ctx->range.op == op) {
+        ctx->range.late = ctx->range.waits = true;
     } else if (ret == NA_PLUGIN_E_AGAIN) {
         tp_list_remove(&ctx->rma, &op->recv.keyed.link);
         tp_list_append(&ctx->rma, &op->recv.keyed.link);

@@ -470,6 +470,62 @@ START_TEST(hostile_assist_owner_that_takes_a_piece_and_waits)
 }
 END_TEST
 
+/* Submits another get of the same bytes. */
+static void *
+get_again(const struct asked *asked)
+{
+    void *op = op_new(&hostile_target);
+
+    ck_assert_int_eq(
+        hostile_target.ops->get(hostile_target.ctx[0], op, asked->local, 0,
+            asked->remote, 0, LENGTH, asked->peer, 0, 0),
+        NA_PLUGIN_PENDING);
+    return op;
+}
+
+/* The next event. A get ends after a number of polls. */
+static na_plugin_event
+next_event(void)
+{
+    na_plugin_event event;
+
+    while (hostile_target.ops->poll(hostile_target.ctx[0], &event, 1) != 1)
+        ;
+    return event;
+}
+
+/* It takes a piece and is slow to copy it: the next get goes on meanwhile, and the
+ * one it delays ends before those behind, so that one of them can be helped with. */
+START_TEST(hostile_assist_owner_that_is_slow_delays_one_get)
+{
+    struct asked asked;
+    na_plugin_event event = {.op = NULL};
+
+    open_both();
+    allocate();
+    begin(&asked);
+    void *second = get_again(&asked), *third = get_again(&asked);
+    _Atomic uint64_t *theirs = word(asked.hostile.theirs, CLAIM);
+    while (*theirs == 0)
+        ck_assert_int_eq(
+            hostile_target.ops->poll(hostile_target.ctx[0], &event, 1), 0);
+    uint64_t now = *theirs;
+    *theirs = now - 1;
+    ck_assert_ptr_eq(next_event().op, second);
+    *word(asked.hostile.theirs, DECLINED) = now >> 32;
+    ck_assert_ptr_eq(next_event().op, asked.op);
+    event = next_event();
+    ck_assert_ptr_eq(event.op, third);
+    ck_assert_int_eq(event.status, NA_PLUGIN_OK);
+    ck_assert_uint_eq(count_pieces(destination, 0x77), PIECES);
+    free(second);
+    free(third);
+    finish(&asked);
+    hostile_close(&asked.hostile);
+    close_both();
+}
+END_TEST
+
 /* While a piece may be written its context is not destroyed. Beside it, in a
  * thread, the peer hangs up, as it does after its last access. */
 static _Atomic bool hung_up;
@@ -566,6 +622,7 @@ main(void)
         owner, hostile_assist_owner_that_overwrites_the_claim, 0, 6);
     tcase_add_loop_test(
         owner, hostile_assist_owner_that_takes_a_piece_and_waits, 0, 8);
+    tcase_add_test(owner, hostile_assist_owner_that_is_slow_delays_one_get);
     tcase_add_loop_test(
         owner, hostile_assist_owner_that_does_nothing_for_a_put, 0, 2);
     tcase_add_loop_test(
