@@ -19,12 +19,13 @@
  * slice, which is 0.7 ms at least with Linux's default settings. */
 #define SLICE_NS 250000U
 
-/* One yield of so many is observed, which takes two more system calls. */
-#define OBSERVED_PERIOD 64U
+/* One yield of so many is observed, which takes two more system calls. A prime, as
+ * the yields of a round trip may repeat. */
+#define OBSERVED_PERIOD 61U
 
-/* After so many useless yields in a row, one of so many is made. */
-#define USELESS_MAX 4U
-#define USELESS_PERIOD 32U
+/* After so many useless yields in a row, one is made in so much time. */
+#define USELESS_MAX 8U
+#define USELESS_NS 500000U
 
 void
 na_yield_init(struct na_yield *yield)
@@ -103,9 +104,9 @@ na_yield_may(struct na_yield *yield, uint32_t events, uint64_t now)
     }
     if (yield->off)
         return false;
-    if (is_useless(yield) && ++yield->skipped < USELESS_PERIOD)
+    if (is_useless(yield) && now - yield->last_ns < USELESS_NS)
         return false;
-    yield->skipped = 0;
+    yield->last_ns = now;
     return true;
 }
 
@@ -135,24 +136,26 @@ observes(struct na_yield *yield)
     return observed;
 }
 
-/* How often another thread has run instead of the calling one. */
+/* How often another thread has run instead of the calling one; 0: not known. */
 static long
 switches(void)
 {
-    struct rusage usage = {0};
+    struct rusage usage;
 
-    getrusage(RUSAGE_THREAD, &usage);
+    if (getrusage(RUSAGE_THREAD, &usage) != 0)
+        return 0;
     return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
-/* Yields. Returns whether another thread has run meanwhile. */
+/* Yields. Returns whether another thread has run meanwhile, or may have. */
 static bool
 yield_observed(void)
 {
-    long before = switches();
+    long before = switches(), after;
 
     sched_yield();
-    return switches() != before;
+    after = switches();
+    return after == 0 || after != before;
 }
 
 bool

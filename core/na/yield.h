@@ -12,8 +12,8 @@
  * would never notice what that costs.
  *
  * A yield is useless where no other thread wants the processor: a system call
- * that delays the next poll. Some yields are observed. After several useless
- * ones in a row only few are made, each of them observed, until one has let
+ * that delays the next poll. Some yields are observed. After several that let no
+ * other thread run only few are made, each of them observed, until one has let
  * another thread run.
  */
 #ifndef NA_YIELD_H
@@ -34,7 +34,7 @@ struct na_yield {
     uint32_t period;          /* value of wait after the next failed trial */
     _Atomic uint32_t count;   /* yields until the next one is observed */
     _Atomic uint32_t useless; /* useless yields in a row, of those observed */
-    uint32_t skipped;         /* yields not made since the last one */
+    uint64_t last_ns;         /* when the last yield was permitted */
 };
 
 void na_yield_init(struct na_yield *yield);
