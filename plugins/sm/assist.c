@@ -12,7 +12,6 @@
 #include "emulated_rma.h"
 #include "registration.h"
 
-#define SLICE 4U /* pieces in one poll */
 #define ALONE 2U /* after so many an owner that took none is not expected */
 #define WAKE (4U << 20)   /* bytes for which the owner is woken */
 #define SETTLE_NS 50000   /* that one poll waits for the owner's last piece */
@@ -131,14 +130,6 @@ next_number(na_plugin_class *cls)
     return number;
 }
 
-/* Bytes from which the owner is asked. It reads more slowly than this side writes,
- * and in privileged processes each of its pieces takes three more system calls. */
-static uint64_t
-least(const na_plugin_class *cls, bool put)
-{
-    return put && cls->privileged ? 2 * SM_ASSIST_LEAST : SM_ASSIST_LEAST;
-}
-
 bool
 sm_assist_begin(na_plugin_ctx *ctx, struct sm_op *op, struct sm_conn *conn)
 {
@@ -153,7 +144,7 @@ sm_assist_begin(na_plugin_ctx *ctx, struct sm_op *op, struct sm_conn *conn)
         length = SM_RANGE_MOST;
     if (range->refused || range->op != NULL || conn->range != NULL ||
         !(put ? conn->assists_puts : conn->assists) || conn->unassisted ||
-        conn->process.pidfd < 0 || length < least(ctx->cls, put) ||
+        conn->process.pidfd < 0 || length < SM_ASSIST_LEAST ||
         (op->rma.length < WAKE && sm_ring_any_sleeper(&conn->tx)))
         return false;
 
@@ -289,10 +280,11 @@ finish(na_plugin_ctx *ctx, struct sm_target *target)
 }
 
 int32_t
-sm_assist_slice(na_plugin_ctx *ctx, struct sm_target *target)
+sm_assist_slice(na_plugin_ctx *ctx, struct sm_target *target, uint64_t length)
 {
     struct sm_range *range = &ctx->range;
-    uint32_t left = SLICE;
+    uint32_t left =
+        length < 2 * SM_RANGE_PIECE ? 1 : (uint32_t) (length / SM_RANGE_PIECE);
     uint32_t count;
     bool more = false;
 

@@ -15,10 +15,11 @@
 bool sm_assist_begin(
     na_plugin_ctx *ctx, struct sm_op *op, struct sm_conn *conn);
 
-/* Does a slice of the initiator's share of ctx->range: OK; AGAIN, if the owner has
- * not copied all of its own; or an error. ctx->range.op is NULL when the range has
- * been copied. [rma_lock] */
-int32_t sm_assist_slice(na_plugin_ctx *ctx, struct sm_target *target);
+/* Does a slice of the initiator's share of ctx->range, of up to length bytes or one
+ * piece: OK; AGAIN, if the owner has not copied all of its own; or an error.
+ * ctx->range.op is NULL when the range has been copied. [rma_lock] */
+int32_t sm_assist_slice(
+    na_plugin_ctx *ctx, struct sm_target *target, uint64_t length);
 
 /* Ends the range, so that the owner takes no more pieces; false: it may still be
  * copying one. [rma_lock] */

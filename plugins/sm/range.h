@@ -67,8 +67,8 @@ struct sm_range {
     int32_t status;   /* with this status */
     bool refused;     /* the context is being destroyed: begin no other */
     bool warned;      /* the log says that it takes long */
-    bool late;        /* the owner has been waited for */
-    bool waits;       /* another operation is next */
+    bool late;        /* a poll has waited for the owner: later ones do not */
+    bool waits;       /* the next step is another operation's */
     uint64_t stop_ns; /* since when it waits for the owner, or 0 */
     alignas(64) _Atomic uint64_t marks[SM_RANGE_PIECES]; /* sm_range_mark */
 };

@@ -291,7 +291,7 @@ do_slice(na_plugin_ctx *ctx, struct sm_op *op, uint64_t length,
     }
     if (ret != NA_PLUGIN_OK)
         return ret;
-    ret = assisted ? sm_assist_slice(ctx, &target)
+    ret = assisted ? sm_assist_slice(ctx, &target, length)
                    : sm_move(cls, &target, op,
                          op->rma.length < length ? op->rma.length : length);
     sm_target_release(&target, ret == NA_PLUGIN_OK);
@@ -376,7 +376,7 @@ choose(na_plugin_ctx *ctx)
 }
 
 /* Works on an operation of a context's queue: copies up to length bytes, and
- * returns how many. One whose connection is not there yet goes to the end.
+ * returns how many, with those that the peer has copied. One whose connection is not there yet goes to the end.
  * [rma_lock] */
 static uint64_t
 work(na_plugin_ctx *ctx, uint64_t length, struct sm_privilege *privilege)
@@ -422,20 +422,26 @@ work(na_plugin_ctx *ctx, uint64_t length, struct sm_privilege *privilege)
     return copied;
 }
 
-/* Does a slice of a context's queue, of several operations if they are short.
- * The capability is dropped once for all; if a later one is refused, that is logged
+/* Does a slice of a context's queue, of several operations if they are short. One
+ * that waits for its peer does not end it while others can be copied. The
+ * capability is dropped once for all; if a later one is refused, that is logged
  * without it. [rma_lock] */
 static void
 work_on_queue(na_plugin_ctx *ctx)
 {
     struct sm_privilege privilege = {.dropped = false};
     uint64_t left = SLICE;
-    uint64_t copied;
+    bool vain = false; /* the last step copied nothing */
 
-    do {
-        copied = work(ctx, left, &privilege);
-        left -= copied;
-    } while (copied > 0 && left > 0);
+    while (left > 0) {
+        uint64_t copied = work(ctx, left, &privilege);
+
+        if (copied == 0 && (vain || ctx->range.op == NULL))
+            break;
+        vain = copied == 0;
+        /* more than was left if the peer has copied its share */
+        left -= copied < left ? copied : left;
+    }
     sm_privilege_restore(&privilege);
 }
 
