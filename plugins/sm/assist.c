@@ -284,7 +284,7 @@ sm_assist_slice(na_plugin_ctx *ctx, struct sm_target *target, uint64_t length)
 {
     struct sm_range *range = &ctx->range;
     uint32_t left =
-        length < 2 * SM_RANGE_PIECE ? 1 : (uint32_t) (length / SM_RANGE_PIECE);
+        length < SM_RANGE_PIECE ? 1 : (uint32_t) (length / SM_RANGE_PIECE);
     uint32_t count;
     bool more = false;
 
