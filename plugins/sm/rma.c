@@ -376,8 +376,8 @@ choose(na_plugin_ctx *ctx)
 }
 
 /* Works on an operation of a context's queue: copies up to length bytes, and
- * returns how many, with those that the peer has copied. One whose connection is not there yet goes to the end.
- * [rma_lock] */
+ * returns how many, with those that the peer has copied. One whose connection is
+ * not there yet goes to the end. [rma_lock] */
 static uint64_t
 work(na_plugin_ctx *ctx, uint64_t length, struct sm_privilege *privilege)
 {
@@ -388,7 +388,7 @@ work(na_plugin_ctx *ctx, uint64_t length, struct sm_privilege *privilege)
     if (op == NULL)
         return 0;
 
-    /* while the peer copies its piece, no more than one */
+    /* one piece while the peer copies one, then another look */
     if (ctx->range.op != NULL && ctx->range.op != op && length > SM_RANGE_PIECE)
         length = SM_RANGE_PIECE;
 
