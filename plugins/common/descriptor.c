@@ -3,10 +3,14 @@
 #include <fcntl.h>
 #include <stdalign.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/descriptor.h"
+
+#define FILE_BITS                                                              \
+    ((uint32_t) (sizeof(((struct tp_descriptors *) NULL)->files) * 8))
 
 void
 tp_descriptors_each_in(int folder, tp_descriptor_visit *visit, void *arg)
@@ -48,10 +52,38 @@ tp_descriptors_each(tp_descriptor_visit *visit, void *arg)
     close(folder);
 }
 
+/* The bit that stands for a number and what is open by it. Collisions only make
+ * a number that was closed and opened again look as if it had stayed open. */
+static uint32_t
+file_bit(int fd)
+{
+    struct stat status;
+
+    if (fstat(fd, &status) != 0)
+        return 0;
+    uint64_t hash = (uint64_t) status.st_ino * UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ (uint64_t) status.st_dev) * UINT64_C(0x9e3779b97f4a7c15);
+    hash = (hash ^ (uint64_t) fd) * UINT64_C(0x9e3779b97f4a7c15);
+    return (uint32_t) (hash >> 32) % FILE_BITS;
+}
+
+static bool
+is_set(const uint64_t *bits, uint32_t at)
+{
+    return (bits[at / 64] >> at % 64 & 1) != 0;
+}
+
+static void
+set(uint64_t *bits, uint32_t at)
+{
+    bits[at / 64] |= UINT64_C(1) << at % 64;
+}
+
 static bool
 is_noted(const struct tp_descriptors *noted, int fd)
 {
-    return (noted->bits[fd / 64] >> fd % 64 & 1) != 0;
+    return is_set(noted->bits, (uint32_t) fd) &&
+           is_set(noted->files, file_bit(fd));
 }
 
 static void
@@ -59,8 +91,10 @@ note(int fd, void *arg)
 {
     struct tp_descriptors *noted = arg;
 
-    if ((unsigned) fd < TP_DESCRIPTORS)
-        noted->bits[fd / 64] |= UINT64_C(1) << fd % 64;
+    if ((unsigned) fd >= TP_DESCRIPTORS)
+        return;
+    set(noted->bits, (uint32_t) fd);
+    set(noted->files, file_bit(fd));
 }
 
 void

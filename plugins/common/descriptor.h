@@ -8,9 +8,10 @@
 
 #define TP_DESCRIPTORS 65536U /* those above are not noted */
 
-/* Those that there were at some time, a bit each. Zeroed memory: none. */
+/* Those that were open at some time. Zeroed memory: none. */
 struct tp_descriptors {
-    uint64_t bits[TP_DESCRIPTORS / 64];
+    uint64_t bits[TP_DESCRIPTORS / 64];      /* by number */
+    uint64_t files[TP_DESCRIPTORS / 64 / 8]; /* by a hash of number and inode */
 };
 
 typedef void tp_descriptor_visit(int fd, void *arg);
@@ -22,10 +23,12 @@ void tp_descriptors_each(tp_descriptor_visit *visit, void *arg);
 /* The same, where folder is /proc/self/fd, opened by the caller. */
 void tp_descriptors_each_in(int folder, tp_descriptor_visit *visit, void *arg);
 
-/* Adds those that there are. */
+/* Adds those that are open. */
 void tp_descriptors_note(struct tp_descriptors *noted);
 
-/* Calls for each that is not among those. */
+/* Calls for each that is not among those. A number that was open for something
+ * else is new: another thread may have closed it meanwhile. Anonymous inodes
+ * (eventfd, epoll) are all the same to it. */
 void tp_descriptors_each_new(
     const struct tp_descriptors *noted, tp_descriptor_visit *visit, void *arg);
 

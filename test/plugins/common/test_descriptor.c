@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,6 +71,33 @@ START_TEST(descriptors_seen_before_are_not_new)
 }
 END_TEST
 
+/* What another thread does while a library opens: it closes a file, and the
+ * library gets its number. */
+START_TEST(number_that_was_open_for_another_file_is_new)
+{
+    struct tp_descriptors noted = {{0}};
+    struct seen seen = {.count = 0};
+    int ends[2];
+
+    int file = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+    int folder = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ck_assert_int_ge(folder, 0);
+    tp_descriptors_note(&noted);
+    close(file);
+    close(folder);
+    ck_assert_int_eq(epoll_create1(0), file);
+    ck_assert_int_eq(pipe(ends), 0);
+    ck_assert_int_eq(ends[0], folder);
+    tp_descriptors_each_new(&noted, see, &seen);
+    ck_assert_uint_eq(seen.count, 3);
+    ck_assert(seen.fds[file] && seen.fds[ends[0]] && seen.fds[ends[1]]);
+    memset(&seen, 0, sizeof(seen));
+    tp_descriptors_note(&noted);
+    tp_descriptors_each_new(&noted, see, &seen);
+    ck_assert_uint_eq(seen.count, 0);
+}
+END_TEST
+
 static void
 close_one(int fd, void *arg)
 {
@@ -101,6 +130,7 @@ main(void)
 
     tcase_add_test(tcase, descriptors_are_visited_once_each);
     tcase_add_test(tcase, descriptors_seen_before_are_not_new);
+    tcase_add_test(tcase, number_that_was_open_for_another_file_is_new);
     tcase_add_test(tcase, descriptors_can_be_closed_in_a_child);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
