@@ -43,19 +43,22 @@ poll_events(struct na_context *context, na_plugin_event *events)
         context->plugin_ctx, events, NA_POLL_BATCH);
 }
 
-/* Completes the operations of count events, at least one. */
+/* Completes the operation of an event; one without an operation is reserved. */
 static inline __attribute__((always_inline)) void
-complete(const na_plugin_event *event, uint32_t count)
+complete(const na_plugin_event *event)
 {
-    const na_plugin_event *end = event + count;
+    if (__builtin_expect(event->op != NULL, 1)) {
+        struct na_op *op = na_op_of(event->op);
 
-    do {
-        if (__builtin_expect(event->op != NULL, 1)) {
-            struct na_op *op = na_op_of(event->op);
+        op->complete(op, event);
+    }
+}
 
-            op->complete(op, event);
-        } /* else reserved: an event without an operation */
-    } while (++event != end);
+static void
+complete_all(const na_plugin_event *events, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        complete(&events[i]);
 }
 
 /* Polls one source once. Returns the number of events, or the plugin's code. */
@@ -68,7 +71,7 @@ poll_source(struct na_context *context)
     if (__builtin_expect((uint32_t) count > NA_POLL_BATCH, 0))
         return poll_failed(context, count);
     if (count > 0)
-        complete(events, (uint32_t) count);
+        complete_all(events, (uint32_t) count);
     return count;
 }
 
@@ -249,10 +252,10 @@ attend(struct na_progress *progress)
 
 /* Notes that a poll had events. */
 static inline void
-note_events(struct na_progress *progress, int32_t count)
+note_events(struct na_progress *progress, uint32_t count)
 {
     progress->spin_ns = NA_SLEEP_SPIN_NS;
-    na_spin_count(&progress->spin, (uint32_t) count);
+    na_spin_count(&progress->spin, count);
 }
 
 /* Completes na_progress_wait after a poll that returned count, when more is to
@@ -280,7 +283,7 @@ wait_on(struct na_progress *progress, unsigned timeout_ms, int32_t count)
     return ret;
 }
 
-/* The same after the first source's poll had no events, or failed, or there are
+/* The same after the first source's poll had no event, or failed, or there are
  * more sources. */
 static __attribute__((noinline)) na_return_t
 wait_more(struct na_progress *progress, unsigned timeout_ms, int32_t count)
@@ -290,11 +293,34 @@ wait_more(struct na_progress *progress, unsigned timeout_ms, int32_t count)
     if (__builtin_expect(progress->source_count > 1, 0)) {
         count = poll_more(progress, count);
         if (count > 0)
-            note_events(progress, count);
+            note_events(progress, (uint32_t) count);
     }
     return wait_on(progress, timeout_ms, count);
 }
 
+/* Completes na_progress_wait after the first source's poll had events. */
+static inline __attribute__((always_inline)) na_return_t
+wait_no_more(struct na_progress *progress, unsigned timeout_ms)
+{
+    if (__builtin_expect(progress->source_count > 1, 0) ||
+        !na_progress_is_filled(progress) ||
+        __builtin_expect(na_progress_sleepers(progress) != 0, 0))
+        return wait_more(progress, timeout_ms, 0);
+    base_lock_exit(&progress->lock);
+    return NA_SUCCESS;
+}
+
+/* The same, of count events. */
+static __attribute__((noinline)) na_return_t
+complete_several(struct na_progress *progress, unsigned timeout_ms,
+    const na_plugin_event *events, uint32_t count)
+{
+    note_events(progress, count);
+    complete_all(events, count);
+    return wait_no_more(progress, timeout_ms);
+}
+
+/* One event is frequent enough to have a path of its own, without a loop. */
 na_return_t
 na_progress_wait(struct na_progress *progress, unsigned timeout_ms)
 {
@@ -303,17 +329,15 @@ na_progress_wait(struct na_progress *progress, unsigned timeout_ms)
 
     na_progress_enter(progress);
     count = poll_events(progress->sources[0], events);
-    if (count <= 0 || count > (int32_t) NA_POLL_BATCH)
+    if (count != 1) {
+        if (count > 1 && count <= (int32_t) NA_POLL_BATCH)
+            return complete_several(
+                progress, timeout_ms, events, (uint32_t) count);
         return wait_more(progress, timeout_ms, count);
-    note_events(progress, count);
-    complete(events, (uint32_t) count);
-    if (__builtin_expect(progress->source_count > 1, 0))
-        return wait_more(progress, timeout_ms, 0);
-    if (!na_progress_is_filled(progress) ||
-        __builtin_expect(na_progress_sleepers(progress) != 0, 0))
-        return wait_on(progress, timeout_ms, 1);
-    base_lock_exit(&progress->lock);
-    return NA_SUCCESS;
+    }
+    note_events(progress, 1);
+    complete(&events[0]);
+    return wait_no_more(progress, timeout_ms);
 }
 
 void

@@ -97,6 +97,13 @@ slow_bytes(struct hg_proc *proc, void *data, hg_size_t size)
     return ret == HG_SUCCESS ? hg_proc_bytes(proc, data, size) : ret;
 }
 
+static __attribute__((noinline)) hg_return_t
+copy_any(void *to, const void *from, size_t size)
+{
+    base_copy(to, from, size);
+    return HG_SUCCESS;
+}
+
 hg_return_t
 hg_proc_bytes(hg_proc_t proc, void *data, hg_size_t data_size)
 {
@@ -106,10 +113,12 @@ hg_proc_bytes(hg_proc_t proc, void *data, hg_size_t data_size)
         return slow_bytes(proc, data, data_size);
     proc->pos = pos + data_size;
     /* Two copies of the inline code: exchanging the pointers takes as long as
-     * copying bytes. */
+     * copying bytes. A function that is called last needs no stack frame. */
     if (proc->op == HG_ENCODE)
-        base_copy(pos, data, (size_t) data_size);
-    else
-        base_copy(data, pos, (size_t) data_size);
-    return HG_SUCCESS;
+        return base_copy_short(pos, data, (size_t) data_size)
+                   ? HG_SUCCESS
+                   : copy_any(pos, data, (size_t) data_size);
+    return base_copy_short(data, pos, (size_t) data_size)
+               ? HG_SUCCESS
+               : copy_any(data, pos, (size_t) data_size);
 }

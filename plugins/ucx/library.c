@@ -67,7 +67,7 @@ ucx_library_open(na_plugin_class *cls)
     ret = ucx_setting_read(cls, &config);
     if (ret != NA_PLUGIN_OK)
         return ret;
-    struct tp_descriptors before = {{0}};
+    struct tp_descriptors before = {0};
     tp_descriptors_note(&before);
     ucs_status_t status = open_context(cls, config);
     ucp_config_release(config);

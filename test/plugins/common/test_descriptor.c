@@ -55,7 +55,7 @@ END_TEST
 
 START_TEST(descriptors_seen_before_are_not_new)
 {
-    struct tp_descriptors noted = {{0}};
+    struct tp_descriptors noted = {0};
     struct seen seen = {.count = 0};
 
     int closed = dup(0);
@@ -75,7 +75,7 @@ END_TEST
  * library gets its number. */
 START_TEST(number_that_was_open_for_another_file_is_new)
 {
-    struct tp_descriptors noted = {{0}};
+    struct tp_descriptors noted = {0};
     struct seen seen = {.count = 0};
     int ends[2];
 
