@@ -122,6 +122,18 @@ submit(struct act *act, uint32_t i, bool put, struct remote *remote,
         (uint64_t) i * EACH, remote->mem, offset, length, remote->peer, 0, 0);
 }
 
+/* Submits operations on consecutive bytes, without a poll between them: all but the
+ * first wait. */
+static void
+submit_all(struct act *acts, uint32_t count, bool put, struct remote *remote)
+{
+    for (uint32_t i = 0; i < count; i++)
+        submit(&acts[i], i, put, remote, (uint64_t) i * EACH, EACH);
+    ck_assert_int_eq(acts[0].status, NA_PLUGIN_DONE);
+    for (uint32_t i = 1; i < count; i++)
+        ck_assert_int_eq(acts[i].status, NA_PLUGIN_PENDING);
+}
+
 /* Waits for the end of all. */
 static void
 finish(struct act *acts, uint32_t count)
@@ -143,11 +155,7 @@ START_TEST(burst_is_copied_in_one_call)
     for (int round = 0; round < 2; round++) {
         bool put = round == 0;
         uint64_t before = node_counter(&a, "burst_bytes");
-        for (uint32_t i = 0; i < OPS; i++)
-            submit(&acts[i], i, put, &remote, (uint64_t) i * EACH, EACH);
-        ck_assert_int_eq(acts[0].status, NA_PLUGIN_DONE);
-        for (uint32_t i = 1; i < OPS; i++)
-            ck_assert_int_eq(acts[i].status, NA_PLUGIN_PENDING);
+        submit_all(acts, OPS, put, &remote);
         finish(acts, OPS);
         for (uint32_t i = 0; i < OPS; i++)
             ck_assert_int_eq(acts[i].status, NA_PLUGIN_OK);
@@ -205,9 +213,7 @@ START_TEST(burst_that_waits_keeps_context_awake)
     struct act acts[2];
     uint64_t sleep_ns = 1;
 
-    for (uint32_t i = 0; i < 2; i++)
-        submit(&acts[i], i, true, &remote, (uint64_t) i * EACH, EACH);
-    ck_assert_int_eq(acts[1].status, NA_PLUGIN_PENDING);
+    submit_all(acts, 2, true, &remote);
     ck_assert_int_eq(a.wait->arm(a.ctx[0], &sleep_ns), NA_PLUGIN_DONE);
     finish(acts, 2);
     ck_assert_mem_eq(here, there, (size_t) 2 * EACH);
@@ -345,8 +351,7 @@ START_TEST(burst_with_missing_memory_fails_alone)
     struct remote hole = remote_of(&b, register_region(&b, holey, SPACE, 3));
     punch(holey + (size_t) 5 * EACH);
     punch(holey + (size_t) 20 * EACH);
-    for (uint32_t i = 0; i < OPS; i++)
-        submit(&acts[i], i, true, &hole, (uint64_t) i * EACH, EACH);
+    submit_all(acts, OPS, true, &hole);
     uint64_t before = node_counter(&a, "put_bytes");
     finish(acts, OPS);
     /* all but the first, and those that fail */
@@ -377,9 +382,7 @@ START_TEST(burst_is_copied_by_polls_of_other_context)
     struct act acts[2];
 
     ck_assert_int_eq(a.ops->ctx_create(a.cls, 1, NULL, &other), NA_PLUGIN_OK);
-    for (uint32_t i = 0; i < 2; i++)
-        submit(&acts[i], i, true, &remote, (uint64_t) i * EACH, EACH);
-    ck_assert_int_eq(acts[1].status, NA_PLUGIN_PENDING);
+    submit_all(acts, 2, true, &remote);
     while (memcmp(here, there, (size_t) 2 * EACH) != 0) {
         ck_assert_int_eq(a.ops->poll(other, &event, 1), 0);
         ck_assert_msg(now_ns() < until, "nothing is copied");
@@ -395,8 +398,7 @@ START_TEST(burst_operations_can_be_cancelled)
     struct remote remote = open_two(_i);
     struct act acts[OPS];
 
-    for (uint32_t i = 0; i < OPS; i++)
-        submit(&acts[i], i, true, &remote, (uint64_t) i * EACH, EACH);
+    submit_all(acts, OPS, true, &remote);
     for (uint32_t i = 1; i < OPS; i += 2)
         for (int twice = 0; twice < 2; twice++)
             ck_assert_int_eq(a.ops->cancel(a.ctx[0], acts[i].op), NA_PLUGIN_OK);
@@ -418,9 +420,7 @@ START_TEST(burst_ends_with_its_context)
     struct remote remote = open_two(_i);
     struct act acts[OPS];
 
-    for (uint32_t i = 0; i < OPS; i++)
-        submit(&acts[i], i, true, &remote, (uint64_t) i * EACH, EACH);
-    ck_assert_int_eq(acts[1].status, NA_PLUGIN_PENDING);
+    submit_all(acts, OPS, true, &remote);
     a.ops->ctx_destroy(a.ctx[0]);
     for (uint32_t i = 0; i < OPS; i++) {
         memset(acts[i].op, 0xFF, a.opened.op_size);
@@ -471,9 +471,7 @@ START_TEST(burst_to_killed_process_fails)
     local = register_region(&a, here, SPACE, 3);
     struct remote remote = {.peer = lookup(&a, text), .mem = unpack(&a, form)};
     connect_to(&remote);
-    for (uint32_t i = 0; i < OPS; i++)
-        submit(&acts[i], i, false, &remote, (uint64_t) i * EACH, EACH);
-    ck_assert_int_eq(acts[1].status, NA_PLUGIN_PENDING);
+    submit_all(acts, OPS, false, &remote);
     child_kill(&child);
     finish(acts, OPS);
     for (uint32_t i = 1; i < OPS; i++)
