@@ -140,8 +140,6 @@ START_TEST(sleep_single_thread_mode_sleeps_too)
 }
 END_TEST
 
-/* Two classes of this process. */
-
 int
 main(void)
 {
