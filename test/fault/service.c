@@ -3,10 +3,10 @@
 #include "service.h"
 
 #include "counts.h"
+#include "entries.h"
 #include "mercury_macros.h"
 #include "talaria.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -245,20 +245,6 @@ service_end(pid_t child, int signal)
 }
 
 /* SAMPLES */
-
-static uint64_t
-count_descriptors(void)
-{
-    DIR *dir = opendir("/proc/self/fd");
-    uint64_t count = 0;
-
-    if (!dir)
-        abort();
-    while (readdir(dir))
-        count++;
-    closedir(dir);
-    return count;
-}
 
 static uint64_t
 count_resident(void)

@@ -4,9 +4,9 @@
  *
  *   u8 how, u8 for each descriptor, patches of a good hello or a packet's bytes;
  *   then packets: u8 with a descriptor or without, u8 bytes, they */
+#include "entries.h"
 #include "sm_peer.h"
 
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,19 +20,6 @@
 extern const na_plugin NA_PLUGIN_SYMBOL(sm);
 
 static struct fuzz_class cls;
-
-static unsigned
-count_open(void)
-{
-    DIR *folder = opendir("/proc/self/fd");
-    unsigned count = 0;
-
-    fuzz_require(folder != NULL);
-    while (readdir(folder))
-        count++;
-    closedir(folder);
-    return count;
-}
 
 static void
 send_hello(struct fuzz_input *input, struct sm_peer *peer)
@@ -83,7 +70,7 @@ LLVMFuzzerInitialize(int *argc, char ***argv)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    unsigned open_before = count_open();
+    uint32_t open_before = count_descriptors();
     struct fuzz_input input = {data, size};
     struct sm_peer peer;
 
@@ -101,6 +88,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_require(i < 1000);
         sm_peer_poll(&peer);
     }
-    fuzz_require(count_open() <= open_before);
+    fuzz_require(count_descriptors() <= open_before);
     return 0;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Closing a class: its sends arrive, it does not wait for a busy receiver, and
  * leaks no descriptor. */
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "entries.h"
 #include "harness.h"
 
 #define LIVES 10U
@@ -79,16 +79,6 @@ START_TEST(close_does_not_wait_for_receivers)
 }
 END_TEST
 
-static uint32_t
-descriptors(void)
-{
-    uint32_t count = 0;
-
-    for (int fd = 0; fd < 1024; fd++)
-        count += fcntl(fd, F_GETFD) >= 0;
-    return count;
-}
-
 /* A connection without any data. */
 START_TEST(close_releases_all_connections)
 {
@@ -101,21 +91,22 @@ START_TEST(close_releases_all_connections)
 
     node_open(&node, &options);
     node_close(&node);
-    uint32_t before = descriptors();
+    uint32_t before = count_descriptors();
     node_open(&node, &options);
     self_string(&node, text);
-    uint32_t open = descriptors();
+    uint32_t open = count_descriptors();
     address.sin_port =
         htons((uint16_t) strtol(strrchr(text, ':') + 1, NULL, 10));
     int raw = socket(AF_INET, SOCK_STREAM, 0);
     ck_assert_int_eq(connect(raw, (void *) &address, sizeof(address)), 0);
-    for (uint64_t end = now_ns() + 20 * SECOND; descriptors() < open + 2;) {
+    for (uint64_t end = now_ns() + 20 * SECOND;
+         count_descriptors() < open + 2;) {
         poll_one(&node, &event);
         if (now_ns() > end)
             ck_abort_msg("it is not accepted");
     }
     node_close(&node);
-    ck_assert_uint_eq(descriptors(), before + 1);
+    ck_assert_uint_eq(count_descriptors(), before + 1);
     ck_assert_int_le(recv(raw, &byte, 1, 0), 0);
     close(raw);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One server: three hundred clients at once; killed and restarted at the same
  * port while clients keep calling. */
-#include <dirent.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "counts.h"
+#include "entries.h"
 #include "harness.h"
 
 #define CLIENTS 300U
@@ -282,19 +282,6 @@ resident(void)
     return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-static uint32_t
-descriptors(void)
-{
-    DIR *folder = opendir("/proc/self/fd");
-    uint32_t count = 0;
-
-    ck_assert_ptr_nonnull(folder);
-    while (readdir(folder) != NULL)
-        count++;
-    closedir(folder);
-    return count;
-}
-
 /* Under load that continues after the restart. What clients keep does not grow
  * with the number of restarts. */
 START_TEST(peers_restarted_server_is_reached_again)
@@ -316,7 +303,7 @@ START_TEST(peers_restarted_server_is_reached_again)
     for (uint32_t round = 0; round < rounds; round++) {
         load(clients, &tag, 100);
         if (round == 1) {
-            fds = descriptors();
+            fds = count_descriptors();
             memory = resident();
         }
         for (uint32_t i = 0; i < CALLERS; i++)
@@ -333,7 +320,7 @@ START_TEST(peers_restarted_server_is_reached_again)
         load(clients, &tag, 2); /* one of them may be older */
     }
     load(clients, &tag, 100);
-    ck_assert_uint_le(descriptors(), fds + 2);
+    ck_assert_uint_le(count_descriptors(), fds + 2);
     ck_assert_msg(resident() - memory < 32 * (long) rounds * CALLERS,
         "%ld kilobytes, and %ld in the second round", resident(), memory);
     for (uint32_t i = 0; i < CALLERS; i++)

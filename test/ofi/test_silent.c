@@ -3,7 +3,6 @@
  * class keeps serving others, and gets its descriptors back, whether they
  * disconnect or stay. */
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "counts.h"
+#include "entries.h"
 #include "harness.h"
 
 #define QUIET_NS UINT64_C(700000000) /* longer than 200ms */
@@ -170,20 +170,6 @@ client_main(int pipe, const char *protocol)
 }
 
 /* THE CLASS */
-
-/* Descriptors of the process, except the one used for counting. */
-static uint32_t
-count_descriptors(void)
-{
-    DIR *folder = opendir("/proc/self/fd");
-    uint32_t count = 0;
-
-    ck_assert_ptr_nonnull(folder);
-    while (readdir(folder) != NULL)
-        count++;
-    closedir(folder);
-    return count - 3;
-}
 
 /* Whether it has none left. */
 static bool

@@ -6,10 +6,10 @@
  *
  * The modules of node.c by how the library is linked to them, and the
  * transports. This program itself is not linked to the library. */
+#include "entries.h"
 #include "node.h"
 
 #include <check.h>
-#include <dirent.h>
 #include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -89,19 +89,6 @@ mapped(const char *text)
         found = strstr(line, text) != NULL;
     (void) fclose(maps);
     return found;
-}
-
-static size_t
-open_descriptors(void)
-{
-    DIR *folder = opendir("/proc/self/fd");
-    size_t count = 0;
-
-    ck_assert_ptr_nonnull(folder);
-    while (readdir(folder))
-        count++;
-    (void) closedir(folder);
-    return count;
 }
 
 START_TEST(two_copies_in_one_process_call_each_other)
@@ -346,17 +333,17 @@ START_TEST(library_is_unloaded_and_loaded_again)
 {
     /* libtalaria-watch has pointers into the first copy */
     bool stays = getenv("TALARIA_PUBLISH") != NULL;
-    size_t descriptors;
+    uint32_t descriptors;
 
     use_and_unload(shared_path, transports[_i]);
-    descriptors = open_descriptors();
+    descriptors = count_descriptors();
     for (int i = 0; i < 5; i++) {
         ck_assert_int_eq(mapped("libtalaria.so"), stays);
         use_and_unload(shared_path, transports[_i]);
         use_and_unload(static_path, transports[_i]);
     }
     ck_assert(!mapped(static_path));
-    ck_assert_uint_eq(open_descriptors(), descriptors);
+    ck_assert_uint_eq(count_descriptors(), descriptors);
 }
 END_TEST
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Loads the plugin as the core would, with a host that records its calls, and
  * runs child processes connected by two pipes. */
-#include <dirent.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -386,18 +385,6 @@ kernel_copies(void)
     struct iovec there = {.iov_base = &from, .iov_len = 1};
 
     return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1;
-}
-
-uint32_t
-count_descriptors(void)
-{
-    uint32_t count = 0;
-    DIR *folder = opendir("/proc/self/fd");
-    ck_assert_ptr_nonnull(folder);
-    while (readdir(folder) != NULL)
-        count++;
-    closedir(folder);
-    return count;
 }
 
 /* Except the registries of this process's own classes, which are writable. */

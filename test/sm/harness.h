@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "entries.h"
 #include "na_plugin.h"
 #include "plugin_user.h"
 
@@ -145,8 +146,7 @@ void child_join(struct child *child);
 void child_kill(struct child *child);
 void child_reap(struct child *child);
 
-/* Descriptors of this process; mappings of peers' memory, and of rings. */
-uint32_t count_descriptors(void);
+/* Mappings of peers' memory, and of rings. */
 uint32_t count_mappings(void);
 
 /* Whether processes may access one another's memory here, so that puts and gets

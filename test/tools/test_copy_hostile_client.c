@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A server of `talaria copy` with hostile clients: sessions, transfers and
  * limits. Everything invalid is refused, and others are served. */
-#include <dirent.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -10,6 +9,7 @@
 
 #include "copy/hash.h"
 #include "copy_attack.h"
+#include "entries.h"
 
 START_TEST(session_unknown_refused)
 {
@@ -250,20 +250,13 @@ START_TEST(opens_too_many_refused)
 }
 END_TEST
 
-static size_t
-count_descriptors(void)
+static uint32_t
+server_descriptors(void)
 {
     char path[64];
-    size_t count = 0;
-    DIR *dir;
 
     snprintf(path, sizeof(path), "/proc/%d/fd", (int) attack.server);
-    dir = opendir(path);
-    ck_assert_ptr_nonnull(dir);
-    while (readdir(dir) != NULL)
-        count++;
-    closedir(dir);
-    return count;
+    return count_entries(path);
 }
 
 /* Refused requests hold no descriptor. */
@@ -273,18 +266,18 @@ START_TEST(opens_refused_leak_no_descriptors)
     static const char *const paths[] = {"file", "new", ""};
     FILE *stream = fopen(peer_path("exported/file"), "w");
     unsigned int status = COPY_OK;
-    size_t before;
+    uint32_t before;
 
     ck_assert_ptr_nonnull(stream);
     fclose(stream);
     while (status == COPY_OK)
         status = attack_path(COPY_OPEN, "file");
     ck_assert_uint_eq(status, COPY_LIMIT);
-    before = count_descriptors();
+    before = server_descriptors();
     for (size_t r = 0; r < sizeof(rpcs) / sizeof(rpcs[0]); r++)
         for (int i = 0; i < 20; i++)
             ck_assert_uint_eq(attack_path(rpcs[r], paths[r]), COPY_LIMIT);
-    ck_assert_uint_eq(count_descriptors(), before);
+    ck_assert_uint_eq(server_descriptors(), before);
 }
 END_TEST
 

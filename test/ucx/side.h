@@ -83,9 +83,6 @@ void act_move(struct act *act, bool put, na_plugin_mem *local,
  * fails after SIDE_WAIT_MS. Returns its status. */
 int32_t act_await(struct act *act, struct side *other);
 
-/* How many descriptors this process has. */
-uint32_t side_descriptors(void);
-
 /* Monotonic time in milliseconds. */
 uint64_t now_ms(void);
 

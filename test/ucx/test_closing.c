@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "counts.h"
+#include "entries.h"
 #include "fixture.h"
 
 #define CALLERS 32U      /* connected when the class is closed */
@@ -192,10 +193,10 @@ START_TEST(class_is_closed_while_callers_connect)
     struct call call = {.length = 0};
 
     record_call(&call);
-    uint32_t before = side_descriptors();
+    uint32_t before = count_descriptors();
     for (uint32_t i = 0; i < test_count(TEST_CLOSED_WHILE_CALLED); i++)
         close_while_called(&call, i % DELAYS * DELAY_US);
-    ck_assert_uint_eq(side_descriptors(), before);
+    ck_assert_uint_eq(count_descriptors(), before);
 }
 END_TEST
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "counts.h"
+#include "entries.h"
 #include "fixture.h"
 
 /* Messages recorded on one connection are not valid on another, or after it has
@@ -299,7 +300,7 @@ START_TEST(hostile_silent_connections_do_not_block_others)
     fixture_trip(&fixture, "nothing");
     size_t count = find_ports(ports, 8);
     ck_assert_uint_ge(count, 2);
-    uint32_t before = side_descriptors();
+    uint32_t before = count_descriptors();
     for (size_t i = 0; i < count; i++) {
         uint64_t heap = test_heap();
         for (uint32_t j = 0; j < silent; j++) {
@@ -311,22 +312,22 @@ START_TEST(hostile_silent_connections_do_not_block_others)
             raw_peer_progress(&fixture.raw, fixture.sides);
         }
         fixture_trip(&fixture, "silence");
-        uint32_t amid = side_descriptors();
+        uint32_t amid = count_descriptors();
         raw_peer_join(&fixture.raw, fixture.sides, fixture.port);
         raw_peer_disconnect(&fixture.raw);
         for (uint32_t j = 0; j < silent; j++)
             close(fds[j]);
         uint64_t until = now_ms() + SIDE_WAIT_MS;
-        while (side_descriptors() > before) {
+        while (count_descriptors() > before) {
             raw_peer_progress(&fixture.raw, fixture.sides);
             if (now_ms() > until)
                 ck_abort_msg(
-                    "%u descriptors stay", side_descriptors() - before);
+                    "%u descriptors stay", count_descriptors() - before);
         }
         fixture_trip(&fixture, "silence that is over");
         printf("%u silent at port %u: descriptors %u, %u, then %u; heap %llu, "
                "then %llu\n",
-            silent, ntohs(ports[i].sin_port), before, amid, side_descriptors(),
+            silent, ntohs(ports[i].sin_port), before, amid, count_descriptors(),
             (unsigned long long) heap, (unsigned long long) test_heap());
         fflush(stdout);
         ck_assert_uint_le(test_heap(), heap + SLACK);

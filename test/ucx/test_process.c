@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Effects of UCX on the process that must be prevented: signals, environment,
  * descriptors, output. */
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "entries.h"
 #include "side.h"
 
 #define RESTORER 0x04000000 /* the C library's own flag */
@@ -96,18 +96,6 @@ START_TEST(environment_stays_as_it_was)
 }
 END_TEST
 
-static uint32_t
-count_fds(void)
-{
-    uint32_t count = 0;
-    DIR *folder = opendir("/proc/self/fd");
-
-    while (readdir(folder) != NULL)
-        count++;
-    closedir(folder);
-    return count;
-}
-
 START_TEST(descriptors_are_closed_with_the_class)
 {
     struct side side = {.log_level = 0};
@@ -123,9 +111,9 @@ START_TEST(descriptors_are_closed_with_the_class)
         side.ops->addr_free(side.cls, addr);
         side_close(&side);
         if (i == 0)
-            first = count_fds();
+            first = count_descriptors();
     }
-    ck_assert_uint_eq(count_fds(), first);
+    ck_assert_uint_eq(count_descriptors(), first);
 }
 END_TEST
 
