@@ -7,7 +7,10 @@
  * So the plugin never waits for it. It calls libfabric on an endpoint's memory
  * only while it holds the endpoint's guard, a word in a page behind that memory
  * that names its holder. The endpoint takes the guard back from a process that has
- * died, undoes what that process had begun, and releases the lock. */
+ * died, undoes what that process had begun, and releases the lock.
+ *
+ * The same memory shows whether anything has arrived: a poll that would find
+ * nothing does not call libfabric (quiet). */
 #include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -24,30 +27,30 @@
 #define LOOK_NS (20 * TP_MS)  /* after which its holder is looked at */
 #define DEAD_NS (100 * TP_MS) /* the lock's holder had the guard, and died */
 #define UNKNOWN_NS (2 * TP_SECOND) /* it is not known */
-#define RESTS 32U                  /* polls at most without asking libfabric */
 #define LOOKS 10U                  /* at least in that time */
+#define RESTS 32U                  /* polls at most without asking libfabric */
 
-/* What was seen of the own guard and lock. */
-struct sight {
-    uint64_t holder; /* that kept the guard */
-    uint64_t guard_ns;
-    uint64_t dead;    /* it had the guard, and may have the lock */
-    uint64_t lock_ns; /* since when that was held, 0: it was not */
-    uint32_t looks;
+/* What was seen of the own guard and lock while another held them. */
+struct evidence {
+    uint64_t holder;   /* that kept the guard */
+    uint64_t guard_ns; /* when that was first seen, or it was found alive */
+    uint64_t dead;     /* holder that died with the guard; may have the lock */
+    uint64_t lock_ns;  /* when the lock was first seen held; 0: it was not */
+    uint32_t looks;    /* at the lock since then */
 };
 
 /* An endpoint for puts and gets: peers write only answers to it. */
 struct other {
     struct other *next;
     const struct fid_ep *fep;
-    struct place place;
+    struct mapping mapping;
 };
 
 struct shm_lock {
     struct ofi_gate gate;
     uint64_t self; /* as a holder */
-    struct place own;
-    struct sight sight;
+    struct mapping own;
+    struct evidence evidence;
     struct guard *entered;
     bool kept_out;
     struct other *others;
@@ -164,9 +167,9 @@ take(struct guard *guard, uint64_t self)
 
 /* Whether the lock is held, and not just for a moment. */
 static bool
-stays_held(const struct place *place)
+stays_held(const struct mapping *mapping)
 {
-    for (uint32_t i = 0; is_held(place); i++) {
+    for (uint32_t i = 0; is_held(mapping); i++) {
         if (i == SPINS)
             return true;
         relax();
@@ -183,18 +186,18 @@ drop(struct guard *guard)
 
 /* The holder does not run just now: lets it, once. */
 static bool
-take_patiently(struct place *place, uint64_t self)
+take_patiently(struct mapping *mapping, uint64_t self)
 {
-    struct guard *guard = place->guard;
+    struct guard *guard = mapping->guard;
     uint64_t holder =
         atomic_load_explicit(&guard->holder, memory_order_relaxed);
 
-    if (holder != 0 && holder == place->waited_for)
+    if (holder != 0 && holder == mapping->waited_for)
         return false;
     for (uint64_t end = tp_now() + WAIT_NS; tp_now() < end; sched_yield())
         if (take_once(guard, self))
             return true;
-    place->waited_for =
+    mapping->waited_for =
         atomic_load_explicit(&guard->holder, memory_order_relaxed);
     return false;
 }
@@ -203,20 +206,20 @@ take_patiently(struct place *place, uint64_t self)
 static bool
 take_over(struct ofi_endpoint *ep, struct shm_lock *data)
 {
-    struct sight *sight = &data->sight;
+    struct evidence *evidence = &data->evidence;
     struct guard *guard = data->own.guard;
     uint64_t now = tp_now();
     uint64_t holder =
         atomic_load_explicit(&guard->holder, memory_order_relaxed);
 
-    if (holder != sight->holder) {
-        sight->holder = holder;
-        sight->guard_ns = now;
+    if (holder != evidence->holder) {
+        evidence->holder = holder;
+        evidence->guard_ns = now;
         return false;
     }
-    if (holder == 0 || now - sight->guard_ns < LOOK_NS)
+    if (holder == 0 || now - evidence->guard_ns < LOOK_NS)
         return false;
-    sight->guard_ns = now;
+    evidence->guard_ns = now;
     if (!is_dead(holder) ||
         !atomic_compare_exchange_strong_explicit(&guard->holder, &holder,
             data->self, memory_order_acquire, memory_order_relaxed))
@@ -224,7 +227,7 @@ take_over(struct ofi_endpoint *ep, struct shm_lock *data)
     TP_LOG(ep->cls->host, DEBUG,
         "process %" PRIu64 " ended while it wrote to this endpoint",
         holder >> 32);
-    sight->dead = holder;
+    evidence->dead = holder;
     return true;
 }
 
@@ -233,16 +236,17 @@ take_over(struct ofi_endpoint *ep, struct shm_lock *data)
 /* What a dead process had begun to put into the queue is taken out again, and the
  * buffer that it may have taken stays lost: one place less for it. [guard] */
 static void
-undo(const struct place *place, bool known)
+undo(const struct mapping *mapping, bool known)
 {
-    const struct layout *layout = place->layout;
+    const struct layout *layout = mapping->layout;
 
     if (layout->room == 0)
         return;
-    _Atomic uint64_t *room = count_at(place, layout->room);
-    uint64_t before = known ? place->guard->room_before : atomic_load(room);
+    _Atomic uint64_t *room = count_at(mapping, layout->room);
+    uint64_t before = known ? mapping->guard->room_before : atomic_load(room);
     if (known)
-        atomic_store(count_at(place, layout->tail), place->guard->tail_before);
+        atomic_store(
+            count_at(mapping, layout->tail), mapping->guard->tail_before);
     atomic_store(room, before != 0 ? before - 1 : 0);
 }
 
@@ -270,29 +274,29 @@ log_broken(struct ofi_endpoint *ep, uint64_t dead)
 static bool
 break_lock(struct ofi_endpoint *ep, struct shm_lock *data)
 {
-    struct sight *sight = &data->sight;
+    struct evidence *evidence = &data->evidence;
     uint64_t now = tp_now();
     int32_t value =
         atomic_load_explicit(lock_of(&data->own), memory_order_relaxed);
 
-    if (sight->lock_ns == 0) {
-        sight->lock_ns = now;
-        sight->looks = 0;
+    if (evidence->lock_ns == 0) {
+        evidence->lock_ns = now;
+        evidence->looks = 0;
     }
-    if (++sight->looks < LOOKS ||
-        now - sight->lock_ns < (sight->dead != 0 ? DEAD_NS : UNKNOWN_NS))
+    if (++evidence->looks < LOOKS ||
+        now - evidence->lock_ns < (evidence->dead != 0 ? DEAD_NS : UNKNOWN_NS))
         return false;
-    if (sight->dead == 0 && !only_dead_hold()) {
-        sight->lock_ns = 0;
+    if (evidence->dead == 0 && !only_dead_hold()) {
+        evidence->lock_ns = 0;
         return false;
     }
-    undo(&data->own, sight->dead != 0);
+    undo(&data->own, evidence->dead != 0);
     /* release: pairs with who takes it next */
     while (value != data->own.free &&
            !atomic_compare_exchange_strong_explicit(lock_of(&data->own), &value,
                data->own.free, memory_order_release, memory_order_relaxed))
         ;
-    log_broken(ep, sight->dead);
+    log_broken(ep, evidence->dead);
     return true;
 }
 
@@ -309,8 +313,8 @@ enter_own(struct ofi_endpoint *ep, struct shm_lock *data)
         drop(guard);
         return false;
     }
-    data->sight.dead = 0;
-    data->sight.lock_ns = 0;
+    data->evidence.dead = 0;
+    data->evidence.lock_ns = 0;
     data->entered = guard;
     return true;
 }
@@ -318,26 +322,27 @@ enter_own(struct ofi_endpoint *ep, struct shm_lock *data)
 static bool
 enter_peer(struct shm_lock *data, struct ofi_peer *peer)
 {
-    struct place *place = place_of(peer);
+    struct mapping *mapping = mapping_of(peer);
 
-    if (place == NULL)
+    if (mapping == NULL)
         return false;
-    if (__builtin_expect(place->layout == NULL, 0))
+    if (__builtin_expect(mapping->layout == NULL, 0))
         return true;
-    if (!take(place->guard, data->self) && !take_patiently(place, data->self))
+    if (!take(mapping->guard, data->self) &&
+        !take_patiently(mapping, data->self))
         return false;
-    if (__builtin_expect(stays_held(place), 0)) {
-        drop(place->guard);
+    if (__builtin_expect(stays_held(mapping), 0)) {
+        drop(mapping->guard);
         return false;
     }
-    if (place->layout->room != 0) {
-        place->guard->room_before = atomic_load_explicit(
-            count_at(place, place->layout->room), memory_order_relaxed);
-        place->guard->tail_before = atomic_load_explicit(
-            count_at(place, place->layout->tail), memory_order_relaxed);
+    if (mapping->layout->room != 0) {
+        mapping->guard->room_before = atomic_load_explicit(
+            count_at(mapping, mapping->layout->room), memory_order_relaxed);
+        mapping->guard->tail_before = atomic_load_explicit(
+            count_at(mapping, mapping->layout->tail), memory_order_relaxed);
     }
-    place->waited_for = 0;
-    data->entered = place->guard;
+    mapping->waited_for = 0;
+    data->entered = mapping->guard;
     return true;
 }
 
@@ -376,7 +381,7 @@ quiet(struct ofi_gate *gate)
         return false;
     }
     for (const struct other *one = data->others; one != NULL; one = one->next)
-        if (is_signalled(&one->place))
+        if (is_signalled(&one->mapping))
             return false;
     return true;
 }
@@ -388,7 +393,7 @@ open_own(struct ofi_endpoint *ep, struct shm_lock *data, const char *file,
     const struct shm_parts *parts)
 {
     if (file != NULL)
-        map_place(&data->own, file, parts->process, true);
+        map_memory(&data->own, file, parts->process, true);
     if (data->own.layout == NULL) {
         TP_LOG(ep->cls->host, DEBUG,
             "the lock of shared memory is not known here: a process that is "
@@ -397,7 +402,7 @@ open_own(struct ofi_endpoint *ep, struct shm_lock *data, const char *file,
     }
     data->self = (uint64_t) parts->process << 32 | parts->number;
     atomic_thread_fence(memory_order_seq_cst);
-    data->own.guard->magic = MAGIC;
+    data->own.guard->magic = GUARD_MAGIC;
     data->gate = (struct ofi_gate){
         .enter = enter, .leave = leave, .quiet = quiet, .pending = true};
     ep->gate = &data->gate;
@@ -417,8 +422,8 @@ endpoint_opened(struct ofi_endpoint *ep, struct fid_ep *fep)
     }
     struct other *other = file != NULL ? calloc(1, sizeof(*other)) : NULL;
     if (other != NULL) {
-        map_place(&other->place, file, parts.process, true);
-        if (other->place.layout != NULL) {
+        map_memory(&other->mapping, file, parts.process, true);
+        if (other->mapping.layout != NULL) {
             other->fep = fep;
             other->next = data->others;
             data->others = other;
@@ -437,7 +442,7 @@ endpoint_closing(struct ofi_endpoint *ep, struct fid_ep *fep)
 
     if (fep == ep->fep) {
         ep->gate = NULL;
-        unmap_place(&data->own);
+        unmap_memory(&data->own);
         return;
     }
     while (*link != NULL && (*link)->fep != fep)
@@ -446,7 +451,7 @@ endpoint_closing(struct ofi_endpoint *ep, struct fid_ep *fep)
     if (other == NULL)
         return;
     *link = other->next;
-    unmap_place(&other->place);
+    unmap_memory(&other->mapping);
     free(other);
 }
 
@@ -454,21 +459,21 @@ endpoint_closing(struct ofi_endpoint *ep, struct fid_ep *fep)
 static bool
 reach(struct ofi_endpoint *ep, const struct ofi_peer *peer)
 {
-    struct place *place = peer->gate;
+    struct mapping *mapping = peer->gate;
 
-    if (place != NULL)
-        place->again = true;
+    if (mapping != NULL)
+        mapping->again = true;
     return true;
 }
 
 static void
 peer_freed(struct ofi_endpoint *ep, const struct ofi_peer *peer)
 {
-    struct place *place = peer->gate;
+    struct mapping *mapping = peer->gate;
 
-    if (place != NULL)
-        unmap_place(place);
-    free(place);
+    if (mapping != NULL)
+        unmap_memory(mapping);
+    free(mapping);
 }
 
 /* It has to look again soon, as nothing wakes it when the guard is free. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An endpoint's memory as libfabric's shm lays it out, and the guard behind it, see
- * shm_lock.c. */
+/* The memory of an endpoint: its layout, which is libfabric's, its guard in the page
+ * behind it, and both as they are mapped here. For shm_lock.c, which says what the
+ * guard is for. */
 #ifndef OFI_SHM_MEMORY_H
 #define OFI_SHM_MEMORY_H
 
@@ -12,28 +13,28 @@
 #include "../address.h"
 #include "shm_file.h"
 
-#define MAGIC UINT64_C(0x6472617567696674)
+#define GUARD_MAGIC UINT64_C(0x6472617567696674)
 
-/* Shared by the processes. Its holder, as process << 32 | number of the endpoint
- * (0: nobody), and what the queue was before that one put something in. */
+/* Shared by all processes. */
 struct guard {
-    _Atomic uint64_t holder;
-    uint64_t room_before;
+    _Atomic uint64_t
+        holder;           /* process << 32 | number of its endpoint; 0: none */
+    uint64_t room_before; /* in the queue, before the holder put anything in */
     uint64_t tail_before;
     uint64_t magic; /* written last */
 };
 
-/* Where things are in an endpoint's memory, by the first byte of it. 1.17 counts
+/* Offsets in an endpoint's memory, by the version in its first byte. 1.17 counts
  * the room in the queue of messages, and those that were put into it; since 1.18,
- * which has the same number, messages are put there without the lock. */
+ * which has the same version, messages are put there without the lock. */
 struct layout {
     uint8_t version;
     uint16_t lock;
-    uint16_t signal; /* 0: not known, as what follows */
-    uint16_t room;
-    uint16_t queue_offset;
-    uint16_t queue;
-    uint16_t tail;
+    uint16_t signal;       /* 0: not known, as what follows */
+    uint16_t room;         /* a count */
+    uint16_t queue_offset; /* of the word that has the offset of the queue, */
+    uint16_t queue;        /* and its value */
+    uint16_t tail;         /* a count */
 };
 static const struct layout layouts[] = {
     {4, 24, 28, 48, 64, 128, 128 + 24},
@@ -45,9 +46,9 @@ static const struct layout layouts[] = {
 };
 #define PROCESS_OFFSET 4
 
-/* An endpoint's memory as it is mapped here. */
-struct place {
-    const struct layout *layout; /* NULL: no guard */
+/* An endpoint's memory and guard as they are mapped here. */
+struct mapping {
+    const struct layout *layout; /* NULL: nothing is mapped */
     unsigned char *region;       /* the first page */
     struct guard *guard;
     int32_t free;        /* the value of its lock */
@@ -56,23 +57,23 @@ struct place {
 };
 
 static inline _Atomic uint64_t *
-count_at(const struct place *place, uint16_t offset)
+count_at(const struct mapping *mapping, uint16_t offset)
 {
-    return (void *) (place->region + offset);
+    return (void *) (mapping->region + offset);
 }
 
 static inline _Atomic int32_t *
-lock_of(const struct place *place)
+lock_of(const struct mapping *mapping)
 {
-    return (void *) (place->region + place->layout->lock);
+    return (void *) (mapping->region + mapping->layout->lock);
 }
 
 /* Set by whoever puts something there, while it holds the lock. */
 static inline bool
-is_signalled(const struct place *place)
+is_signalled(const struct mapping *mapping)
 {
     const _Atomic int32_t *signal =
-        (void *) (place->region + place->layout->signal);
+        (void *) (mapping->region + mapping->layout->signal);
 
     return atomic_load_explicit(signal, memory_order_relaxed) != 0;
 }
@@ -92,10 +93,10 @@ free_value(void)
 }
 
 static inline bool
-is_held(const struct place *place)
+is_held(const struct mapping *mapping)
 {
-    return atomic_load_explicit(lock_of(place), memory_order_relaxed) !=
-           place->free;
+    return atomic_load_explicit(lock_of(mapping), memory_order_relaxed) !=
+           mapping->free;
 }
 
 /* The layout of a process's memory, NULL: not known. */
@@ -121,7 +122,7 @@ find_layout(const unsigned char *region, uint32_t process)
 
 /* The guard's page is the first behind the memory. */
 static inline bool
-map_pages(struct place *place, const char *file, bool make)
+map_pages(struct mapping *mapping, const char *file, bool make)
 {
     char path[SHM_PATH];
     struct stat status;
@@ -147,58 +148,60 @@ map_pages(struct place *place, const char *file, bool make)
         }
     }
     close(fd);
-    place->region = first != MAP_FAILED ? first : NULL;
-    place->guard = guard != MAP_FAILED ? guard : NULL;
-    return place->region != NULL && place->guard != NULL;
+    mapping->region = first != MAP_FAILED ? first : NULL;
+    mapping->guard = guard != MAP_FAILED ? guard : NULL;
+    return mapping->region != NULL && mapping->guard != NULL;
 }
 
 static inline void
-unmap_place(struct place *place)
+unmap_memory(struct mapping *mapping)
 {
-    if (place->region != NULL)
-        munmap(place->region, SHM_PAGE);
-    if (place->guard != NULL)
-        munmap(place->guard, SHM_PAGE);
-    *place = (struct place){0};
+    if (mapping->region != NULL)
+        munmap(mapping->region, SHM_PAGE);
+    if (mapping->guard != NULL)
+        munmap(mapping->guard, SHM_PAGE);
+    *mapping = (struct mapping){0};
 }
 
 static inline void
-map_place(struct place *place, const char *file, uint32_t process, bool make)
+map_memory(
+    struct mapping *mapping, const char *file, uint32_t process, bool make)
 {
     const struct layout *layout = NULL;
 
-    *place = (struct place){0};
-    if (map_pages(place, file, make) && (make || place->guard->magic == MAGIC))
-        layout = find_layout(place->region, process);
+    *mapping = (struct mapping){0};
+    if (map_pages(mapping, file, make) &&
+        (make || mapping->guard->magic == GUARD_MAGIC))
+        layout = find_layout(mapping->region, process);
     if (layout == NULL)
-        unmap_place(place);
-    place->layout = layout;
-    place->free = free_value();
+        unmap_memory(mapping);
+    mapping->layout = layout;
+    mapping->free = free_value();
 }
 
 /* The memory of a peer's endpoint; NULL: no memory for it here. */
-static inline struct place *
-place_of(struct ofi_peer *peer)
+static inline struct mapping *
+mapping_of(struct ofi_peer *peer)
 {
     const struct ofi_name *name = peer->name;
-    struct place *place = peer->gate;
+    struct mapping *mapping = peer->gate;
     struct shm_parts parts;
 
-    if (__builtin_expect(place != NULL && !place->again, 1))
-        return place;
-    if (place == NULL)
-        place = peer->gate = calloc(1, sizeof(*place));
-    if (place == NULL)
+    if (__builtin_expect(mapping != NULL && !mapping->again, 1))
+        return mapping;
+    if (mapping == NULL)
+        mapping = peer->gate = calloc(1, sizeof(*mapping));
+    if (mapping == NULL)
         return NULL;
-    unmap_place(place);
+    unmap_memory(mapping);
     if (name != NULL &&
         shm_read_name((const char *) name->bytes, name->length, &parts)) {
         char file[OFI_NAME_MAX + 1];
         snprintf(file, sizeof(file), "%u:%u:%u", parts.process, parts.user,
             parts.number);
-        map_place(place, file, parts.process, false);
+        map_memory(mapping, file, parts.process, false);
     }
-    return place;
+    return mapping;
 }
 
 #endif /* OFI_SHM_MEMORY_H */
