@@ -6,108 +6,37 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 
 #include "hostile_range.h"
-#include "registration.h"
-
-#define FOE_OWNER 77U /* see good_hello */
-#define FOE_KEY 7U
-#define REGISTRY (4U << 20)
-#define SLOT 64U
-
-/* The peer's end of a connection, with a registry that has its memory. assists:
- * flags of its hello. */
-static struct hostile_peer
-open_owner(uint32_t assists)
-{
-    struct hostile_peer peer = {.socket = call(&hostile_target),
-        .memory = make_ring_memory(),
-        .registry = -1};
-    const uint64_t entry[4] = {
-        FOE_KEY, UINT64_C(1) << 32 | 3, (uintptr_t) range_source, LENGTH};
-    struct hello hello = good_hello();
-    int fds[2] = {peer.memory, make_memory(REGISTRY, SEALS)};
-
-    hello.flags |= HELLO_EMULATES | assists;
-    ck_assert_int_eq(pwrite(fds[1], entry, sizeof(entry), SLOT), sizeof(entry));
-    peer.ring = mmap(NULL, PAGE + CAPACITY, PROT_READ | PROT_WRITE, MAP_SHARED,
-        peer.memory, 0);
-    ck_assert_ptr_ne(peer.ring, MAP_FAILED);
-    send_with(peer.socket, &hello, sizeof(hello), fds, 2);
-    close(fds[1]);
-    return peer;
-}
-
-/* A get by the class from the peer, or a put to it. */
-struct asked {
-    struct hostile_peer hostile;
-    na_plugin_addr *peer;
-    na_plugin_mem *local;
-    na_plugin_mem *remote;
-    void *op;
-};
-
-/* Submits it; assists: whether the peer offers to help. */
-static void
-begin_with(struct asked *asked, bool put, uint32_t assists)
-{
-    unsigned char bytes[42] = {3, 3, 1, 0, 2};
-    const uint64_t rest[4] = {
-        FOE_OWNER, FOE_KEY, (uintptr_t) range_source, LENGTH};
-    char buffer[64];
-
-    memcpy(bytes + 8, rest, sizeof(rest));
-    bytes[40] = 1; /* the slot */
-    asked->hostile = open_owner(assists);
-    hostile_await_answer(&asked->hostile);
-    void *recv = post_unexpected(&hostile_target, buffer, sizeof(buffer));
-    put_word(asked->hostile.ring, 0, UNEXPECTED, 0, 6, 9);
-    asked->hostile.position = 64;
-    asked->peer = await_message(&hostile_target, 0, recv, 6, 9, true).source;
-    free(recv);
-    asked->local = register_region(&hostile_target, range_destination, LENGTH,
-        NA_PLUGIN_MEM_READ | NA_PLUGIN_MEM_WRITE);
-    ck_assert_int_eq(hostile_target.ops->mem_deserialize(hostile_target.cls,
-                         bytes, sizeof(bytes), &asked->remote),
-        NA_PLUGIN_OK);
-    asked->op = op_new(&hostile_target);
-    ck_assert_int_eq((put ? hostile_target.ops->put : hostile_target.ops->get)(
-                         hostile_target.ctx[0], asked->op, asked->local, 0,
-                         asked->remote, 0, LENGTH, asked->peer, 0, 0),
-        NA_PLUGIN_PENDING);
-}
 
 /* A get with which the peer has been asked to help. */
-static void
-begin(struct asked *asked)
+static void *
+begin(struct range_owner *owner)
 {
-    begin_with(asked, false, HELLO_ASSISTS);
+    open_range_owner(owner, HELLO_ASSISTS);
+    return submit_range(owner, false, 0, LENGTH);
 }
 
 static void
-finish(struct asked *asked)
+finish(struct range_owner *owner, void *op)
 {
-    hostile_target.ops->mem_remote_free(hostile_target.cls, asked->remote);
-    hostile_target.ops->mem_deregister(hostile_target.cls, asked->local);
-    hostile_target.ops->addr_free(hostile_target.cls, asked->peer);
-    free(asked->op);
+    free_range_owner(owner);
+    free(op);
 }
 
 /* The peer has not taken anything: the class copies alone. */
 START_TEST(hostile_assist_owner_that_does_nothing)
 {
-    struct asked asked;
+    struct range_owner owner;
 
     open_both();
     allocate_range();
-    begin(&asked);
-    ck_assert_int_eq(
-        await_op(&hostile_target, 0, asked.op).status, NA_PLUGIN_OK);
+    void *op = begin(&owner);
+    ck_assert_int_eq(await_op(&hostile_target, 0, op).status, NA_PLUGIN_OK);
     ck_assert_uint_eq(count_pieces(range_destination, 0x77), PIECES);
-    finish(&asked);
-    hostile_close(&asked.hostile);
+    finish(&owner, op);
+    hostile_close(&owner.hostile);
     close_both();
 }
 END_TEST
@@ -116,18 +45,18 @@ END_TEST
  * the class copies alone. */
 START_TEST(hostile_assist_owner_that_does_nothing_for_a_put)
 {
-    struct asked asked;
+    struct range_owner owner;
 
     open_both();
     allocate_range();
-    begin_with(&asked, true, _i == 0 ? HELLO_ASSISTS : HELLO_ASSISTS_PUTS);
+    open_range_owner(&owner, _i == 0 ? HELLO_ASSISTS : HELLO_ASSISTS_PUTS);
+    void *op = submit_range(&owner, true, 0, LENGTH);
     pump();
-    ck_assert_uint_eq(*word_at(asked.hostile.theirs, CLAIM) != 0, _i != 0);
-    ck_assert_int_eq(
-        await_op(&hostile_target, 0, asked.op).status, NA_PLUGIN_OK);
+    ck_assert_uint_eq(*word_at(owner.hostile.theirs, CLAIM) != 0, _i != 0);
+    ck_assert_int_eq(await_op(&hostile_target, 0, op).status, NA_PLUGIN_OK);
     ck_assert_uint_eq(count_pieces(range_source, 0x11), PIECES);
-    finish(&asked);
-    hostile_close(&asked.hostile);
+    finish(&owner, op);
+    hostile_close(&owner.hostile);
     close_both();
 }
 END_TEST
@@ -137,12 +66,12 @@ END_TEST
  * its connection. */
 START_TEST(hostile_assist_owner_that_overwrites_the_claim)
 {
-    struct asked asked;
+    struct range_owner owner;
 
     open_both();
     allocate_range();
-    begin(&asked);
-    _Atomic uint64_t *theirs = word_at(asked.hostile.theirs, CLAIM);
+    void *op = begin(&owner);
+    _Atomic uint64_t *theirs = word_at(owner.hostile.theirs, CLAIM);
     na_plugin_event event = {.op = NULL};
     for (uint32_t i = 0; i < 50 && event.op == NULL; i++) {
         uint64_t now = *theirs;
@@ -164,25 +93,25 @@ START_TEST(hostile_assist_owner_that_overwrites_the_claim)
             *theirs = 0;
             break;
         default:
-            *word_at(asked.hostile.theirs, DECLINED) = number;
+            *word_at(owner.hostile.theirs, DECLINED) = number;
             break;
         }
         if (hostile_target.ops->poll(hostile_target.ctx[0], &event, 1) != 1)
             event.op = NULL;
     }
     if (event.op == NULL) {
-        hostile_close(&asked.hostile);
-        event = await_op(&hostile_target, 0, asked.op);
+        hostile_close(&owner.hostile);
+        event = await_op(&hostile_target, 0, op);
         ck_assert_int_ne(event.status, NA_PLUGIN_OK);
     } else {
-        ck_assert_ptr_eq(event.op, asked.op);
+        ck_assert_ptr_eq(event.op, op);
         ck_assert_int_eq(event.status, NA_PLUGIN_OK);
-        hostile_close(&asked.hostile);
+        hostile_close(&owner.hostile);
     }
     if (event.status == NA_PLUGIN_OK)
         ck_assert_uint_eq(count_pieces(range_destination, 0x77), PIECES);
     check_friend();
-    finish(&asked);
+    finish(&owner, op);
     close_both();
 }
 END_TEST
@@ -192,14 +121,15 @@ END_TEST
  * ended. */
 START_TEST(hostile_assist_owner_that_takes_a_piece_and_waits)
 {
-    struct asked asked;
+    struct range_owner owner;
     bool cancelled = _i % 4 >= 2;
     bool put = _i >= 4;
 
     open_both();
     allocate_range();
-    begin_with(&asked, put, put ? HELLO_ASSISTS_PUTS : HELLO_ASSISTS);
-    _Atomic uint64_t *theirs = word_at(asked.hostile.theirs, CLAIM);
+    open_range_owner(&owner, put ? HELLO_ASSISTS_PUTS : HELLO_ASSISTS);
+    void *op = submit_range(&owner, put, 0, LENGTH);
+    _Atomic uint64_t *theirs = word_at(owner.hostile.theirs, CLAIM);
     na_plugin_event event;
     while (*theirs == 0)
         ck_assert_int_eq(
@@ -207,13 +137,13 @@ START_TEST(hostile_assist_owner_that_takes_a_piece_and_waits)
     uint64_t now = *theirs;
     *theirs = now - 1;
     if (cancelled)
-        hostile_target.ops->cancel(hostile_target.ctx[0], asked.op);
+        hostile_target.ops->cancel(hostile_target.ctx[0], op);
     expect_silence(&hostile_target, 0, 50);
     if (_i % 2 == 0)
-        *word_at(asked.hostile.theirs, DECLINED) = now >> 32;
+        *word_at(owner.hostile.theirs, DECLINED) = now >> 32;
     else
-        hostile_close(&asked.hostile);
-    event = await_op(&hostile_target, 0, asked.op);
+        hostile_close(&owner.hostile);
+    event = await_op(&hostile_target, 0, op);
     if (cancelled) {
         ck_assert_int_eq(event.status, NA_PLUGIN_E_CANCELED);
     } else if (_i % 2 == 0) {
@@ -225,24 +155,11 @@ START_TEST(hostile_assist_owner_that_takes_a_piece_and_waits)
         ck_assert_int_eq(event.status, NA_PLUGIN_E_HOSTUNREACH);
     }
     if (_i % 2 == 0)
-        hostile_close(&asked.hostile);
-    finish(&asked);
+        hostile_close(&owner.hostile);
+    finish(&owner, op);
     close_both();
 }
 END_TEST
-
-/* Submits another get of the same bytes. */
-static void *
-get_again(const struct asked *asked)
-{
-    void *op = op_new(&hostile_target);
-
-    ck_assert_int_eq(
-        hostile_target.ops->get(hostile_target.ctx[0], op, asked->local, 0,
-            asked->remote, 0, LENGTH, asked->peer, 0, 0),
-        NA_PLUGIN_PENDING);
-    return op;
-}
 
 /* The next operation to end, after a number of polls, is this one. */
 static void
@@ -260,14 +177,16 @@ expect_end(const void *op)
  * one it delays ends before those behind, so that one of them can be helped with. */
 START_TEST(hostile_assist_owner_that_is_slow_delays_one_get)
 {
-    struct asked asked;
+    struct range_owner owner;
     na_plugin_event event = {.op = NULL};
 
     open_both();
     allocate_range();
-    begin(&asked);
-    void *second = get_again(&asked), *third = get_again(&asked);
-    _Atomic uint64_t *theirs = word_at(asked.hostile.theirs, CLAIM);
+    void *op = begin(&owner);
+    /* of the same bytes */
+    void *second = submit_range(&owner, false, 0, LENGTH);
+    void *third = submit_range(&owner, false, 0, LENGTH);
+    _Atomic uint64_t *theirs = word_at(owner.hostile.theirs, CLAIM);
     while (*theirs == 0)
         ck_assert_int_eq(
             hostile_target.ops->poll(hostile_target.ctx[0], &event, 1), 0);
@@ -277,15 +196,15 @@ START_TEST(hostile_assist_owner_that_is_slow_delays_one_get)
     ck_assert_uint_eq(count_pieces(range_destination, 0x77), PIECES);
     /* the piece taken */
     memset(range_destination + LENGTH - PIECE, 0x11, PIECE);
-    *word_at(asked.hostile.theirs, DECLINED) = now >> 32;
-    expect_end(asked.op);
+    *word_at(owner.hostile.theirs, DECLINED) = now >> 32;
+    expect_end(op);
     /* by the first get: the third has not come so far */
     ck_assert_uint_eq(count_pieces(range_destination, 0x77), PIECES);
     expect_end(third);
     free(second);
     free(third);
-    finish(&asked);
-    hostile_close(&asked.hostile);
+    finish(&owner, op);
+    hostile_close(&owner.hostile);
     close_both();
 }
 END_TEST
@@ -307,26 +226,26 @@ hang_up_later(void *arg)
 
 START_TEST(hostile_assist_context_is_destroyed_after_the_last_access)
 {
-    struct asked asked;
+    struct range_owner owner;
     pthread_t thread;
 
     open_both();
     allocate_range();
-    begin(&asked);
-    _Atomic uint64_t *theirs = word_at(asked.hostile.theirs, CLAIM);
+    void *op = begin(&owner);
+    _Atomic uint64_t *theirs = word_at(owner.hostile.theirs, CLAIM);
     na_plugin_event event;
     while (*theirs == 0)
         ck_assert_int_eq(
             hostile_target.ops->poll(hostile_target.ctx[0], &event, 1), 0);
     *theirs = *theirs - 1;
     if (_i == 1) /* the connection ends, and the peer takes no notice yet */
-        hostile_target.ops->addr_forget(hostile_target.cls, asked.peer);
+        hostile_target.ops->addr_forget(hostile_target.cls, owner.peer);
     ck_assert_int_eq(
-        pthread_create(&thread, NULL, hang_up_later, &asked.hostile), 0);
+        pthread_create(&thread, NULL, hang_up_later, &owner.hostile), 0);
     hostile_target.ops->ctx_destroy(hostile_target.ctx[0]);
     ck_assert(atomic_load(&hung_up));
     pthread_join(thread, NULL);
-    finish(&asked);
+    finish(&owner, op);
     ck_assert_int_eq(hostile_target.ops->ctx_create(hostile_target.cls, 0,
                          &hostile_target, &hostile_target.ctx[0]),
         NA_PLUGIN_OK);
@@ -341,19 +260,18 @@ START_TEST(hostile_assist_ranges_of_two_peers_differ)
 
     open_both();
     for (uint32_t i = 0; i < 2; i++) {
-        struct asked asked;
+        struct range_owner owner;
         allocate_range();
-        begin(&asked);
-        _Atomic uint64_t *theirs = word_at(asked.hostile.theirs, CLAIM);
+        void *op = begin(&owner);
+        _Atomic uint64_t *theirs = word_at(owner.hostile.theirs, CLAIM);
         na_plugin_event event;
         while (*theirs == 0)
             ck_assert_int_eq(
                 hostile_target.ops->poll(hostile_target.ctx[0], &event, 1), 0);
         numbers[i] = (uint32_t) (*theirs >> 32);
-        ck_assert_int_eq(
-            await_op(&hostile_target, 0, asked.op).status, NA_PLUGIN_OK);
-        finish(&asked);
-        hostile_close(&asked.hostile);
+        ck_assert_int_eq(await_op(&hostile_target, 0, op).status, NA_PLUGIN_OK);
+        finish(&owner, op);
+        hostile_close(&owner.hostile);
         free(range_source);
         free(range_destination);
     }
