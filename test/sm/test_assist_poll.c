@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What one poll does for large puts and gets that the owner of the memory helps
- * with: it copies no more than its budget, whatever the owner has copied. The owner
- * is a part of this program, and does its share between polls. */
+ * with: it copies no more than its budget, whatever the owner has copied, and only
+ * the first poll waits for the owner's last piece. The owner is a part of this
+ * program, and does its share between polls. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "hostile_range.h"
 
 #define BUDGET ((uint64_t) 1 << 20) /* bytes that a poll copies */
 #define STEP ((uint64_t) 4096) /* from one look at the memory to the next */
-#define COUNT 3U               /* operations */
-#define MOST_POLLS 64          /* more than the operations take */
+#define WAIT_NS 50000U         /* for the owner's last piece */
+#define READING_NS 1000U
+#define COUNT 3U      /* operations */
+#define MOST_POLLS 64 /* more than the operations take */
 
 /* What the owner does once a poll has begun the first operation. */
 enum help {
@@ -24,6 +28,20 @@ static struct range_owner owner;
 static bool putting; /* else getting */
 static unsigned char *from;
 static unsigned char *to;
+
+/* The clock of this program goes on when it is read, so that how long a poll waits
+ * does not depend on the machine. */
+static _Atomic uint64_t now_of_clock = UINT64_C(1000000000);
+
+int
+clock_gettime(clockid_t id, struct timespec *now)
+{
+    uint64_t ns = atomic_fetch_add(&now_of_clock, READING_NS);
+
+    now->tv_sec = (time_t) (ns / 1000000000);
+    now->tv_nsec = (long) (ns % 1000000000);
+    return 0;
+}
 
 static void
 begin(bool put)
@@ -145,6 +163,34 @@ START_TEST(assist_poll_copies_no_more_than_its_budget)
 }
 END_TEST
 
+/* Of an operation whose last piece the owner is slow to copy: the context has
+ * other things to do. */
+START_TEST(assist_one_poll_waits_for_the_owner)
+{
+    na_plugin_event event;
+
+    begin(_i != 0);
+    for (uint32_t round = 0; round < 2; round++) {
+        void *op = submit_range(&owner, putting, 0, LENGTH);
+        uint32_t waited = 0;
+        pump();
+        struct share share = take(1);
+        for (int i = 0; i < MOST_POLLS; i++) {
+            uint64_t before = now_of_clock;
+            ck_assert_int_eq(
+                hostile_target.ops->poll(hostile_target.ctx[0], &event, 1), 0);
+            waited += now_of_clock - before >= WAIT_NS;
+        }
+        ck_assert_uint_eq(waited, 1);
+        copy(&share);
+        ck_assert_int_eq(await_op(&hostile_target, 0, op).status, NA_PLUGIN_OK);
+        free(op);
+    }
+    ck_assert_uint_eq(count_copied(), LENGTH);
+    end();
+}
+END_TEST
+
 int
 main(void)
 {
@@ -153,5 +199,6 @@ main(void)
     TCase *cases = tcase_create("poll");
     tcase_add_loop_test(
         cases, assist_poll_copies_no_more_than_its_budget, 0, HELPS * 4);
+    tcase_add_loop_test(cases, assist_one_poll_waits_for_the_owner, 0, 2);
     return run_cases("assist_poll", &cases, 1);
 }
