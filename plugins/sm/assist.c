@@ -245,9 +245,9 @@ forget(na_plugin_ctx *ctx)
 }
 
 /* All pieces are taken, or the owner takes no more: copies what it has left, if
- * it has declined, and moves the operation past the rest. */
+ * it has declined, up to most pieces, and moves the operation past the rest. */
 static int32_t
-finish(na_plugin_ctx *ctx, struct sm_target *target)
+finish(na_plugin_ctx *ctx, struct sm_target *target, uint32_t most)
 {
     struct sm_range *range = &ctx->range;
     struct sm_counters *counters = &ctx->cls->counters;
@@ -260,9 +260,11 @@ finish(na_plugin_ctx *ctx, struct sm_target *target)
     tp_lock_drop(&range->conn->lock);
     if (!quiet) /* it has taken one more meanwhile */
         return NA_PLUGIN_E_AGAIN;
-    for (uint32_t i = range->front; i < range->pieces; i++) {
-        uint32_t length = sm_range_length(range->bytes, i, 1);
-        if (!copied(range, i)) {
+    for (; range->front < range->pieces; range->front++) {
+        uint32_t length = sm_range_length(range->bytes, range->front, 1);
+        if (!copied(range, range->front)) {
+            if (most-- == 0)
+                return NA_PLUGIN_OK; /* the rest in another poll */
             ret = sm_move(ctx->cls, target, op, length);
             if (ret != NA_PLUGIN_OK)
                 return ret;
@@ -305,7 +307,7 @@ sm_assist_slice(na_plugin_ctx *ctx, struct sm_target *target, uint64_t length)
         done = declined(range) || settled(range);
         tp_lock_drop(&range->conn->lock);
     } while (!done && tp_now() < until);
-    return done ? finish(ctx, target) : NA_PLUGIN_E_AGAIN;
+    return done ? finish(ctx, target, left) : NA_PLUGIN_E_AGAIN;
 }
 
 static bool

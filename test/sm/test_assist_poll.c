@@ -19,8 +19,9 @@
 /* What the owner does once a poll has begun the first operation. */
 enum help {
     NOTHING,
-    SHARE, /* copies pieces */
-    LATE,  /* takes one, and copies it when all others are copied */
+    SHARE,    /* copies pieces */
+    LATE,     /* takes one, and copies it when all others are copied */
+    DECLINES, /* takes one, and copies nothing */
     HELPS,
 };
 
@@ -151,7 +152,10 @@ START_TEST(assist_poll_copies_no_more_than_its_budget)
         pump();
         ck_assert_uint_eq(hostile_target.event_count[0], COUNT - 1);
     }
-    copy(&share);
+    if (help == DECLINES)
+        *word_at(owner.hostile.theirs, DECLINED) = share.number;
+    else
+        copy(&share);
     poll_until(COUNT, most);
     for (uint32_t i = 0; i < COUNT; i++) {
         ck_assert_int_eq(
