@@ -3,6 +3,7 @@
  * whatever the conformance kit finds in other variants is then due to their
  * violation. */
 #include "pair.h"
+#include "runner.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -331,10 +332,7 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("wire");
     TCase *cases = tcase_create("wire");
-    SRunner *runner;
-    int failed;
 
     tcase_add_test(cases, open_and_close_leak_nothing);
     tcase_add_test(cases, open_unknown_options_are_refused);
@@ -349,10 +347,5 @@ main(void)
     tcase_add_test(cases, cancel_works_at_each_stage);
     tcase_add_test(cases, multi_recv_packs_and_releases_its_buffer);
     tcase_add_test(cases, forget_then_reconnects);
-    suite_add_tcase(suite, cases);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tcase("wire", cases);
 }

@@ -2,6 +2,7 @@
 /* The variant of the wire plugin without violations: memory, other processes
  * that answer, stop or die, sleeping, threads. */
 #include "pair.h"
+#include "runner.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -369,10 +370,7 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("wire_process");
     TCase *cases = tcase_create("wire_process");
-    SRunner *runner;
-    int failed;
 
     tcase_add_test(cases, rma_checks_range_and_access);
     tcase_add_test(cases, rma_cancel_stops_both_directions);
@@ -382,10 +380,5 @@ main(void)
     tcase_add_test(cases, process_stopped_does_not_block_others);
     tcase_add_test(cases, wait_loses_no_wakeup);
     tcase_add_test(cases, threads_submit_while_others_poll);
-    suite_add_tcase(suite, cases);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tcase("wire_process", cases);
 }

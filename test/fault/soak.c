@@ -5,6 +5,7 @@
  * after all calls the first server holds no more than after a tenth of them.
  */
 #include "counts.h"
+#include "runner.h"
 #include "soak_client.h"
 
 #include <stdlib.h>
@@ -222,10 +223,7 @@ END_TEST
 int
 main(int argc, char **argv)
 {
-    Suite *suite = suite_create("soak");
     TCase *tcase = tcase_create("soak");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     if (argc < 2)
         return 2;
@@ -237,11 +235,7 @@ main(int argc, char **argv)
 #ifdef __SANITIZE_ADDRESS__
     calls /= 10; /* it is slower by that factor */
 #endif
-    suite_add_tcase(suite, tcase);
     tcase_set_timeout(tcase, 24 * 3600);
     tcase_add_test(tcase, soak_server_resources_do_not_grow);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("soak", tcase);
 }

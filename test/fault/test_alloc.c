@@ -9,10 +9,10 @@
 #include "counts.h"
 #include "heap.h"
 #include "run.h"
+#include "runner.h"
 #include "workload.h"
 
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define RUN_MS 20000
@@ -84,20 +84,13 @@ END_TEST
 int
 main(int argc, char **argv)
 {
-    Suite *suite = suite_create("alloc");
     TCase *tcase = tcase_create("alloc");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     if (argc < 2)
         return 2;
     rule.transport = argv[1];
     rule.auto_sm = argc > 2 && strcmp(argv[2], "auto_sm") == 0;
-    suite_add_tcase(suite, tcase);
     tcase_set_timeout(tcase, 3600);
     tcase_add_test(tcase, failed_allocation_is_reported_and_leaks_nothing);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("alloc", tcase);
 }

@@ -6,6 +6,7 @@
  */
 #include "alter.h"
 #include "counts.h"
+#include "runner.h"
 #include "service.h"
 #include "talaria.h"
 
@@ -275,10 +276,7 @@ END_TEST
 int
 main(int argc, char **argv)
 {
-    Suite *suite = suite_create("altered");
     TCase *tcase = tcase_create("altered");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     if (argc < 2)
         return 2;
@@ -287,11 +285,7 @@ main(int argc, char **argv)
     setenv("HG_LOG_LEVEL", "none", 0);
     if (argc > 2)
         seed = strtoull(argv[2], NULL, 10);
-    suite_add_tcase(suite, tcase);
     tcase_set_timeout(tcase, 3600);
     tcase_add_test(tcase, altered_messages_do_not_harm_the_server);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("altered", tcase);
 }

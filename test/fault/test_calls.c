@@ -9,11 +9,11 @@
 #include "calls.h"
 #include "counts.h"
 #include "run.h"
+#include "runner.h"
 #include "workload.h"
 
 #include <check.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -171,11 +171,8 @@ END_TEST
 int
 main(int argc, char **argv)
 {
-    Suite *suite = suite_create("calls");
     TCase *tcase = tcase_create("calls");
-    SRunner *runner = srunner_create(suite);
     const int count = (int) (sizeof calls / sizeof calls[0]);
-    int failed;
 
     if (argc < 2)
         return 2;
@@ -185,12 +182,8 @@ main(int argc, char **argv)
         printf("skipped: %s", run_current->text);
         return 77;
     }
-    suite_add_tcase(suite, tcase);
     tcase_set_timeout(tcase, 3600);
     tcase_add_loop_test(
         tcase, failed_system_call_is_reported_and_leaks_nothing, 0, count);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("calls", tcase);
 }

@@ -6,6 +6,7 @@
  */
 #include "counts.h"
 #include "mercury_macros.h"
+#include "runner.h"
 #include "service.h"
 #include "talaria.h"
 
@@ -205,20 +206,13 @@ END_TEST
 int
 main(int argc, char **argv)
 {
-    Suite *suite = suite_create("flood");
     TCase *tcase = tcase_create("flood");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     if (argc < 2)
         return 2;
     service_transport = argv[1];
-    suite_add_tcase(suite, tcase);
     tcase_set_timeout(tcase, 3600);
     tcase_add_test(tcase, flood_of_requests_with_unread_answers_is_bounded);
     tcase_add_test(tcase, flood_of_unacknowledged_large_answers_is_bounded);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("flood", tcase);
 }

@@ -178,15 +178,3 @@ poll_one(struct node *node, na_plugin_event *event)
         ck_abort_msg("poll returned %d", count);
     return count == 1;
 }
-
-int
-run_case(const char *name, TCase *cases)
-{
-    Suite *suite = suite_create(name);
-    suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}

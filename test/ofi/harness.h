@@ -10,6 +10,7 @@
 
 #include "na_plugin.h"
 #include "plugin_user.h"
+#include "runner.h"
 
 #define TEXT 400
 #define LINE 1024
@@ -94,8 +95,5 @@ void *op_new(const struct node *node);
 
 /* Polls once. Returns whether there was an event. */
 bool poll_one(struct node *node, na_plugin_event *event);
-
-/* Runs one suite's cases. */
-int run_case(const char *name, TCase *cases);
 
 #endif /* HARNESS_H */

@@ -365,5 +365,5 @@ main(void)
     tcase_add_test(cases, transfers_to_self_move_every_byte);
     tcase_add_loop_test(
         cases, raw_peers_get_no_more_than_a_key_grants, 0, STRANGE);
-    return run_case("ofi access", cases);
+    return run_tcase("ofi access", cases);
 }

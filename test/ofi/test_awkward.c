@@ -321,5 +321,5 @@ main(void)
         cases, awkward_provider_without_locks_needs_single_thread_mode);
     tcase_add_test(
         cases, awkward_peer_accepting_nothing_is_lost_after_retry_timeout);
-    return run_case("ofi awkward", cases);
+    return run_tcase("ofi awkward", cases);
 }

@@ -122,5 +122,5 @@ main(void)
         (int) (sizeof(protocols) / sizeof(protocols[0])));
     tcase_add_loop_test(cases, close_releases_all_connections, 0,
         (int) (sizeof(protocols) / sizeof(protocols[0])));
-    return run_case("ofi close", cases);
+    return run_tcase("ofi close", cases);
 }

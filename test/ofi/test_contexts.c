@@ -344,5 +344,5 @@ main(void)
     tcase_add_loop_test(cases, context_destroyed_after_partial_gets, 0, 2);
     tcase_add_loop_test(
         cases, context_destroyed_after_partial_gets_leaks_nothing, 0, count);
-    return run_case("ofi contexts", cases);
+    return run_tcase("ofi contexts", cases);
 }

@@ -528,5 +528,5 @@ main(void)
     tcase_add_test(cases, context_destroyed_asleep_is_not_woken);
     tcase_add_test(cases, context_sleeps_while_a_message_waits_for_room);
     tcase_add_test(cases, endpoint_serves_a_first_context_that_is_not_polled);
-    return run_case("ofi endpoints", cases);
+    return run_tcase("ofi endpoints", cases);
 }

@@ -315,5 +315,5 @@ main(void)
     tcase_add_test(cases, error_of_a_dead_peer_is_hostunreach);
     tcase_add_test(cases, error_of_a_host_without_route_is_hostunreach);
     tcase_add_test(cases, registering_unmapped_memory_fails);
-    return run_case("ofi errors", cases);
+    return run_tcase("ofi errors", cases);
 }

@@ -177,5 +177,5 @@ main(void)
     tcase_add_test(cases, foreign_silent_port_is_suspected_once);
     tcase_add_test(
         cases, foreign_endpoint_that_never_answers_is_suspected_once);
-    return run_case("ofi foreign", cases);
+    return run_tcase("ofi foreign", cases);
 }

@@ -245,5 +245,5 @@ main(void)
     tcase_add_test(cases, hostile_truncated_headers_are_dropped);
     tcase_add_test(cases, hostile_endpoint_names_are_dropped_and_counted);
     tcase_add_test(cases, hostile_endpoint_names_do_not_accumulate);
-    return run_case("ofi hostile", cases);
+    return run_tcase("ofi hostile", cases);
 }

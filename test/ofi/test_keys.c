@@ -182,5 +182,5 @@ main(void)
     tcase_add_test(cases, keys_in_use_are_drawn_again);
     tcase_add_test(
         cases, keys_are_chosen_by_the_plugin_if_the_provider_permits);
-    return run_case("ofi keys", cases);
+    return run_tcase("ofi keys", cases);
 }

@@ -284,7 +284,7 @@ main(int argc, char **argv)
         tcase_add_test(cases, nearest_is_chosen_among_equals_only);
         tcase_add_test(cases, nearest_without_topology_is_the_first);
     }
-    int ret = run_case("ofi nearest", cases);
+    int ret = run_tcase("ofi nearest", cases);
     unlink(path);
     return ret;
 }

@@ -453,5 +453,5 @@ main(void)
     tcase_add_test(cases, open_with_small_hints_gets_them);
     tcase_add_test(cases, lookup_of_another_providers_address_is_named);
     tcase_add_test(cases, lookup_of_malformed_strings_fails);
-    return run_case("ofi open", cases);
+    return run_tcase("ofi open", cases);
 }

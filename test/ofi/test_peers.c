@@ -380,5 +380,5 @@ main(void)
     tcase_add_test(cases, peers_three_hundred_clients_are_answered);
     tcase_add_test(cases, peers_restarted_server_is_reached_again);
     tcase_add_test(cases, peers_dead_and_unused_are_not_probed);
-    return run_case("ofi peers", cases);
+    return run_tcase("ofi peers", cases);
 }

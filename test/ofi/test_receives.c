@@ -539,5 +539,5 @@ main(void)
     tcase_add_test(cases, receives_from_a_silent_peer_cause_a_probe);
     tcase_add_test(cases, multi_receives_refer_to_each_sender);
     tcase_add_test(cases, floods_free_their_room);
-    return run_case("ofi receives", cases);
+    return run_tcase("ofi receives", cases);
 }

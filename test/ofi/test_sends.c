@@ -449,5 +449,5 @@ main(void)
     tcase_add_test(cases, sends_that_waited_let_the_class_sleep);
     tcase_add_test(cases, sends_to_a_sleeping_context_wake_it);
     tcase_add_loop_test(cases, sends_queued_at_close_leak_no_address, 0, 2);
-    return run_case("ofi sends", cases);
+    return run_tcase("ofi sends", cases);
 }

@@ -592,5 +592,5 @@ main(void)
     tcase_add_test(cases, shm_get_of_unmapped_memory_ends);
     tcase_add_test(cases, shm_puts_racing_with_deregistration_end);
     tcase_add_loop_test(cases, shm_transfers_with_a_killed_process_end, 0, 4);
-    return run_case("ofi_shm", cases);
+    return run_tcase("ofi_shm", cases);
 }

@@ -484,5 +484,5 @@ main(void)
     tcase_add_loop_test(cases, shm_lock_of_a_stopped_process_stays, 0, 2);
     tcase_add_test(
         cases, shm_send_to_a_process_that_is_killed_with_its_lock_ends);
-    return run_case("ofi_shm_lock", cases);
+    return run_tcase("ofi_shm_lock", cases);
 }

@@ -133,5 +133,5 @@ main(void)
     TCase *cases = tcase_create("shm_table");
     tcase_add_loop_test(cases, shm_table_is_used_only_if_valid, 0,
         (int) (sizeof(tables) / sizeof(tables[0])));
-    return run_case("ofi_shm_table", cases);
+    return run_tcase("ofi_shm_table", cases);
 }

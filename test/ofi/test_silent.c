@@ -347,5 +347,5 @@ main(void)
         cases, silent_peers_that_disconnect_leak_nothing, 0, PROTOCOLS);
     tcase_add_loop_test(
         cases, silent_peers_that_stay_are_disconnected, 0, PROTOCOLS);
-    return run_case("ofi silent", cases);
+    return run_tcase("ofi silent", cases);
 }

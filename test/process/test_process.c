@@ -8,6 +8,7 @@
  * transports. This program itself is not linked to the library. */
 #include "entries.h"
 #include "node.h"
+#include "runner.h"
 
 #include <check.h>
 #include <dlfcn.h>
@@ -368,10 +369,7 @@ void __lsan_do_leak_check(void) __attribute__((weak));
 int
 main(int argc, char **argv)
 {
-    Suite *suite = suite_create("process");
     TCase *tcase = tcase_create("process");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     if (argc < 4 || argc > 3 + TRANSPORTS_MAX) {
         fprintf(stderr, "usage: test_process SHARED STATIC INFO...\n");
@@ -402,9 +400,5 @@ main(int argc, char **argv)
             tcase, library_is_unloaded_and_loaded_again, 0, transport_count);
         tcase_add_test(tcase, unloading_leaves_little_memory);
     }
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_tcase("process", tcase);
 }

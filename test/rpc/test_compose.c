@@ -3,11 +3,11 @@
  * at once, deferred answers from other threads, thread pools. */
 #include "compose_node.h"
 #include "counts.h"
+#include "runner.h"
 
 #include <check.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define NODES 4U
@@ -186,9 +186,6 @@ int
 main(int argc, char **argv)
 {
     TCase *tcase = tcase_create("compose");
-    Suite *suite = suite_create("compose");
-    SRunner *runner;
-    int failed;
 
     if (argc != 2) {
         fprintf(stderr, "usage: %s INFO\n", argv[0]);
@@ -199,10 +196,5 @@ main(int argc, char **argv)
     /* In a cycle, all threads would end up blocked in handlers. */
     tcase_add_loop_test(tcase, compose_cycle_returns_to_first_process, 0, 2);
     tcase_add_loop_test(tcase, compose_ring_of_origins_answers_all, 0, 2);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_tcase("compose", tcase);
 }

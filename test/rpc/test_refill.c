@@ -5,6 +5,7 @@
 #include "log_watch.h"
 #include "mercury.h"
 #include "mercury_macros.h"
+#include "runner.h"
 #include "session.h"
 
 #include <check.h>
@@ -205,18 +206,10 @@ int
 main(int argc, char **argv)
 {
     TCase *tcase = tcase_create("refill");
-    Suite *suite = suite_create("refill");
-    SRunner *runner;
-    int failed;
 
     if (argc > 1)
         info = argv[1];
     tcase_add_test(tcase, refill_memory_is_freed_after_a_flood);
     tcase_add_test(tcase, refill_beyond_the_limit_makes_requests_wait);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return run_tcase("refill", tcase);
 }

@@ -4,6 +4,7 @@
 #include "log_watch.h"
 #include "mercury.h"
 #include "na.h"
+#include "runner.h"
 #include "talaria.h"
 
 #include <check.h>
@@ -155,10 +156,7 @@ END_TEST
 int
 main(int argc, char **argv)
 {
-    Suite *suite = suite_create("settings");
     TCase *tcase = tcase_create("settings");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     for (size_t i = 0; i < sizeof transports / sizeof transports[0]; i++)
         if (argc > 1 && strcmp(argv[1], transports[i].info) == 0)
@@ -167,14 +165,10 @@ main(int argc, char **argv)
         fprintf(stderr, "usage: %s INFO\n", argv[0]);
         return EXIT_FAILURE;
     }
-    suite_add_tcase(suite, tcase);
     tcase_add_checked_fixture(tcase, begin, log_watch_check);
     tcase_add_test(tcase, settings_of_two_classes_of_one_program_differ);
     tcase_add_test(tcase, settings_of_the_environment_are_defaults);
     tcase_add_test(tcase, settings_that_are_invalid_are_named);
     tcase_add_test(tcase, settings_of_both_transports_with_auto_sm);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("settings", tcase);
 }

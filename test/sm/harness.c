@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "harness.h"
+#include "runner.h"
 
 #define PATIENCE_NS UINT64_C(20000000000) /* as in the other suites */
 #define NODES 64
@@ -453,9 +454,5 @@ run_cases(const char *name, TCase *const *cases, uint32_t count)
     Suite *suite = suite_create(name);
     for (uint32_t i = 0; i < count; i++)
         suite_add_tcase(suite, cases[i]);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

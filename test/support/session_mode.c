@@ -2,6 +2,7 @@
 /* Arguments of a test program: its transport, and the modes in which cases
  * run. */
 #include "counts.h"
+#include "runner.h"
 #include "session_internal.h"
 #include "talaria.h"
 
@@ -228,11 +229,8 @@ session_add(TCase *tcase, const TTest *test)
 int
 session_main(int argc, char **argv, const char *name, void (*add)(TCase *tcase))
 {
-    Suite *suite = suite_create(name);
     TCase *tcase = tcase_create(name);
     bool no_soak = (int) test_count(TEST_HOST_MODES) < COUNT(other_modes);
-    SRunner *runner;
-    int failed;
 
     if (argc > 1)
         transport = argv[1];
@@ -241,13 +239,8 @@ session_main(int argc, char **argv, const char *name, void (*add)(TCase *tcase))
         one_mode |= no_soak && strcmp(argv[i], "one") == 0;
         only_threads |= no_soak && strcmp(argv[i], "threads") == 0;
     }
-    suite_add_tcase(suite, tcase);
     add(tcase);
     warm_up();
     session_wait_prepare();
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase(name, tcase);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "copy_peer.h"
+#include "runner.h"
 
 #define WAIT_SECONDS 50.0
 
@@ -53,19 +54,15 @@ peer_folder_remove(void)
 int
 peer_run(Suite *suite)
 {
-    SRunner *runner;
-    int failed;
+    int result;
 
     if (mkdtemp(suite_folder) == NULL) {
         perror(suite_folder);
         return EXIT_FAILURE;
     }
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
+    result = run_suite(suite);
     nftw(suite_folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return result;
 }
 
 const char *

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fixture.h"
+#include "runner.h"
 
 static const char *protocol = "tcp";
 unsigned char fixture_bytes[FIXTURE_LONG];
@@ -154,7 +155,6 @@ fixture_send(
 int
 fixture_main(int argc, char **argv, const char *name, void (*add)(TCase *tcase))
 {
-    Suite *suite = suite_create(name);
     TCase *tcase = tcase_create("all");
 
     if (argc > 1)
@@ -163,10 +163,5 @@ fixture_main(int argc, char **argv, const char *name, void (*add)(TCase *tcase))
     if (strcmp(protocol, "all") == 0)
         setenv("UCX_TLS", "^sysv", 1);
     add(tcase);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_tcase(name, tcase);
 }

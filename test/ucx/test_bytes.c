@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runner.h"
 #include "side.h"
 
 #define LENGTH ((uint64_t) 1 << 20)
@@ -316,7 +317,6 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("ucx bytes");
     TCase *tcase = tcase_create("all");
 
     tcase_add_test(tcase, data_over_tcp_is_sent_in_messages);
@@ -326,10 +326,5 @@ main(void)
     tcase_add_test(tcase, data_to_self_is_copied);
     tcase_add_test(tcase, data_to_self_is_access_checked);
     tcase_add_test(tcase, registration_with_a_damaged_key_is_rejected);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_tcase("ucx bytes", tcase);
 }

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
@@ -15,6 +14,7 @@
 #include <check.h>
 
 #include "descriptor.h"
+#include "runner.h"
 
 #define MANY 600
 
@@ -129,16 +129,10 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("ucx descriptor");
     TCase *tcase = tcase_create("all");
 
     tcase_add_test(tcase, descriptor_marks_those_of_ucx_only);
     tcase_add_test(tcase, descriptor_scans_grow_no_faster_than_connections);
     tcase_add_test(tcase, descriptor_of_ucx_is_closed_in_a_child);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_tcase("ucx descriptor", tcase);
 }

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "runner.h"
 #include "side.h"
 
 #define X16 "xxxxxxxxxxxxxxxx"
@@ -478,7 +479,6 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("ucx errors");
     TCase *tcase = tcase_create("all");
 
     tcase_add_loop_test(tcase, open_of_missing_resource_logs_one_line, 0,
@@ -497,10 +497,5 @@ main(void)
     tcase_add_loop_test(tcase, open_oversized_hints_are_clamped, 0, 2);
     tcase_add_test(tcase, call_of_another_family_is_refused);
     tcase_add_loop_test(tcase, open_at_an_ipv6_address_works, 0, 2);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_tcase("ucx errors", tcase);
 }

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "runner.h"
 #include "side.h"
 
 #define DESCRIPTORS 1024
@@ -233,7 +234,6 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("ucx exposure");
     TCase *tcase = tcase_create("all");
 
     tcase_add_loop_test(
@@ -244,10 +244,5 @@ main(void)
     tcase_add_test(tcase, exposure_to_other_hosts_is_warned_about_once);
     tcase_add_test(tcase, exposure_is_warned_about_with_an_empty_variable);
     tcase_add_test(tcase, exposure_in_shared_memory_is_limited_to_the_user);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_tcase("ucx exposure", tcase);
 }

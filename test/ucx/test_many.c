@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "counts.h"
+#include "runner.h"
 #include "side.h"
 
 #define PROCESSES_MOST 300U
@@ -226,16 +227,10 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("ucx many");
     TCase *tcase = tcase_create("all");
 
     tcase_set_timeout(tcase, 280);
     tcase_add_loop_test(tcase, many_peers_are_served_by_one, 0,
         (int) (sizeof(crowds) / sizeof(crowds[0])));
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_tcase("ucx many", tcase);
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "counts.h"
+#include "runner.h"
 #include "side.h"
 
 static const char *const protocols[] = {"tcp", "all"};
@@ -167,7 +168,6 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("ucx meet");
     TCase *tcase = tcase_create("all");
 
     tcase_set_timeout(tcase, 280);
@@ -175,10 +175,5 @@ main(void)
         tcase, simultaneous_connects_in_one_process_keep_one_connection, 0, 2);
     tcase_add_loop_test(tcase,
         simultaneous_connects_of_two_processes_keep_one_connection, 0, 2);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_tcase("ucx meet", tcase);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "counts.h"
+#include "runner.h"
 #include "side.h"
 
 static const char *const protocols[] = {"tcp", "all"};
@@ -214,7 +215,6 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("ucx peers");
     TCase *tcase = tcase_create("all");
 
     tcase_set_timeout(tcase, 280);
@@ -225,10 +225,5 @@ main(void)
     tcase_add_loop_test(
         tcase, peers_asleep_use_no_processor_and_are_woken, 0, 2);
     tcase_add_loop_test(tcase, peers_stopped_do_not_block_others, 0, 2);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_tcase("ucx peers", tcase);
 }

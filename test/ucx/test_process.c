@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "entries.h"
+#include "runner.h"
 #include "side.h"
 
 #define RESTORER 0x04000000 /* the C library's own flag */
@@ -148,7 +149,6 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("ucx process");
     TCase *tcase = tcase_create("all");
 
     tcase_add_loop_test(tcase, signals_keep_their_dispositions, 0, 2);
@@ -156,10 +156,5 @@ main(void)
     tcase_add_test(tcase, environment_stays_as_it_was);
     tcase_add_test(tcase, descriptors_are_closed_with_the_class);
     tcase_add_test(tcase, environment_is_overridden_by_the_info_string);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_tcase("ucx process", tcase);
 }

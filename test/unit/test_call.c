@@ -5,6 +5,7 @@
  */
 #include "hg/call.h"
 #include "log_watch.h"
+#include "runner.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -580,10 +581,7 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("call");
     TCase *tcase = tcase_create("call");
-    SRunner *runner;
-    int failed;
 
     tcase_add_test(tcase, call_tables_match_in_every_cell);
     tcase_add_test(tcase, call_tables_name_known_phases_only);
@@ -598,10 +596,5 @@ main(void)
     tcase_add_test(tcase, call_end_orders_writes_of_both_operations);
     tcase_add_test(tcase, call_reset_orders_writes_of_the_previous_use);
     tcase_set_timeout(tcase, 120);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed > 0;
+    return run_tcase("call", tcase);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Opening a class: how the core checks what a plugin's open returns, and how an
  * error reaches the program. */
+#include "runner.h"
 #include "script_plugin.h"
 
 #include <check.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define OPS_FIRST offsetof(na_plugin_ops, ctx_create)
@@ -310,12 +310,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("class");
     TCase *tcase = tcase_create("class");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_checked_fixture(tcase, script_begin, script_end);
     tcase_add_test(tcase, class_of_valid_plugin_opens);
     tcase_add_loop_test(
@@ -336,8 +332,5 @@ main(void)
     tcase_add_test(tcase, class_open_without_info_string_fails);
     tcase_add_test(
         tcase, class_with_reserved_field_of_operations_set_is_rejected);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("class", tcase);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Opening a class: how init options and the host table reach the plugin. */
+#include "runner.h"
 #include "script_plugin.h"
 
 #include <check.h>
@@ -193,12 +194,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("class_options");
     TCase *tcase = tcase_create("class_options");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_checked_fixture(tcase, script_begin, script_end);
     tcase_add_loop_test(
         tcase, option_out_of_range_is_rejected, 0, COUNT(bad_options));
@@ -208,8 +205,5 @@ main(void)
         sizeof sizes_wanted / sizeof sizes_wanted[0]);
     tcase_add_test(tcase, option_beyond_version_is_not_read);
     tcase_add_test(tcase, host_table_functions_work);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("class_options", tcase);
 }

@@ -5,6 +5,7 @@
 #include "base/time.h"
 
 #include "log_watch.h"
+#include "runner.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -410,12 +411,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("completion");
     TCase *tcase = tcase_create("completion");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_checked_fixture(tcase, begin, log_watch_check);
     tcase_add_test(tcase, trigger_runs_in_order_of_push);
     tcase_add_test(tcase, trigger_max_count_runs_no_more);
@@ -431,8 +428,5 @@ main(void)
     tcase_add_test(tcase, trigger_waits_on_when_another_takes_the_entry);
     tcase_add_test(tcase, push_that_has_to_wait_wakes_waiting_consumer);
     tcase_add_test(tcase, take_keeps_the_remaining_count);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("completion", tcase);
 }

@@ -4,9 +4,9 @@
  * overlapping ranges; the system's may not.
  */
 #include "bulk/bulk.h"
+#include "runner.h"
 
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SIZE 100000U
@@ -107,18 +107,12 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("copy");
     TCase *tcase = tcase_create("copy");
-    SRunner *runner = srunner_create(suite);
-    int failed, count = (int) (sizeof shifts / sizeof shifts[0]);
+    int count = (int) (sizeof shifts / sizeof shifts[0]);
 
-    suite_add_tcase(suite, tcase);
     tcase_add_loop_test(tcase, copy_within_one_registration_overlaps, 0, count);
     tcase_add_loop_test(tcase,
         copy_between_registrations_of_the_same_memory_overlaps, 0, count);
     tcase_add_test(tcase, copy_onto_segments_in_another_order_overlaps);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("copy", tcase);
 }

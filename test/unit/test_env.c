@@ -4,6 +4,7 @@
 #include "base/env.h"
 
 #include "log_watch.h"
+#include "runner.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -103,12 +104,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("env");
     TCase *tcase = tcase_create("env");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_checked_fixture(tcase, begin, log_watch_check);
     tcase_add_test(tcase, env_variable_set_is_returned);
     tcase_add_test(tcase, env_variable_empty_counts_as_unset);
@@ -117,8 +114,5 @@ main(void)
     tcase_add_loop_test(tcase, env_setting_name_with_other_characters_rejected,
         0, sizeof refused / sizeof refused[0]);
     tcase_add_test(tcase, env_setting_name_too_long_rejected);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("env", tcase);
 }

@@ -2,10 +2,10 @@
 /* Codes: their names, and the mapping from errno. */
 #include "base/error.h"
 #include "na_types.h"
+#include "runner.h"
 
 #include <check.h>
 #include <errno.h>
-#include <stdlib.h>
 
 START_TEST(error_name_of_each_code_and_no_other)
 {
@@ -39,17 +39,9 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("error");
     TCase *tcase = tcase_create("error");
-    SRunner *runner;
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_test(tcase, error_name_of_each_code_and_no_other);
     tcase_add_test(tcase, error_from_errno_keeps_its_meaning);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("error", tcase);
 }

@@ -5,9 +5,9 @@
 #include "na/violation.h"
 
 #include "log_watch.h"
+#include "runner.h"
 
 #include <check.h>
-#include <stdlib.h>
 
 #define SIZE 4096U
 #define MAX_TAG 0x7fffU
@@ -122,9 +122,6 @@ int
 main(void)
 {
     TCase *tcase = tcase_create("event_multi");
-    Suite *suite = suite_create("event_multi");
-    SRunner *runner;
-    int failed;
 
     tcase_add_checked_fixture(tcase, begin, end);
     tcase_add_test(tcase, multi_message_within_its_buffer_is_taken);
@@ -134,10 +131,5 @@ main(void)
     tcase_add_test(tcase, multi_message_before_its_buffer_is_rejected);
     tcase_add_test(tcase, multi_message_with_a_tag_out_of_range_is_rejected);
     tcase_add_test(tcase, multi_message_without_a_source_is_rejected);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("event_multi", tcase);
 }

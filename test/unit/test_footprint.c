@@ -5,11 +5,11 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "entries.h"
 #include "mercury.h"
+#include "runner.h"
 
 /* Counts lines of /proc/self/maps that contain the words. */
 static unsigned
@@ -116,17 +116,10 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("footprint");
     TCase *tc = tcase_create("process");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tc);
     tcase_add_test(tc, process_with_class_maps_only_its_plugin);
     tcase_add_test(tc, process_with_class_keeps_signals_and_threads);
     tcase_add_test(tc, process_after_finalize_has_no_more_descriptors);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tcase("footprint", tc);
 }

@@ -4,6 +4,7 @@
 #include "hg/header.h"
 
 #include "log_watch.h"
+#include "runner.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -551,12 +552,8 @@ begin(void)
 int
 main(void)
 {
-    Suite *suite = suite_create("header");
     TCase *tcase = tcase_create("header");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_checked_fixture(tcase, begin, log_watch_check);
     tcase_add_test(tcase, request_encoded_has_golden_bytes);
     tcase_add_test(tcase, request_golden_bytes_decoded);
@@ -583,8 +580,5 @@ main(void)
     tcase_add_test(tcase, response_payload_beyond_message_is_protocol_error);
     tcase_add_test(tcase, response_every_code_survives_trip);
     tcase_add_test(tcase, response_unknown_code_is_other_error);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("header", tcase);
 }

@@ -8,9 +8,9 @@
 #include "mercury.h"
 #include "na/class.h"
 #include "na/peer.h"
+#include "runner.h"
 
 #include <check.h>
-#include <stdlib.h>
 
 #define TOTAL 8000U
 #define SHARE (TOTAL / 8)
@@ -151,19 +151,12 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("hold");
     TCase *tcase = tcase_create("hold");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, hold_up_to_the_total_and_no_byte_more);
     tcase_add_test(tcase, hold_counts_overhead_beside_the_payload);
     tcase_add_test(tcase, hold_of_one_peer_is_limited_to_its_share);
     tcase_add_test(tcase, hold_of_a_single_large_payload_may_exceed_the_share);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("hold", tcase);
 }

@@ -3,6 +3,7 @@
 #include "hg/host_address.h"
 
 #include "log_watch.h"
+#include "runner.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -144,20 +145,13 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("host_address");
     TCase *tcase = tcase_create("host_address");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_test(tcase, host_address_is_parsed_into_parts);
     tcase_add_test(tcase, host_address_plain_string_is_left_alone);
     tcase_add_test(tcase, host_address_malformed_is_invalid);
     tcase_add_test(tcase, host_address_truncated_is_plain_or_invalid);
     tcase_add_test(tcase, host_address_too_long_is_invalid);
     tcase_add_test(tcase, host_address_middle_matches_parse);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("host_address", tcase);
 }

@@ -3,10 +3,10 @@
 #include "plugin/info_string.h"
 
 #include "fixture.h"
+#include "runner.h"
 
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Expected results of plugin_info_parse and, with split, plugin_info_split. */
@@ -272,12 +272,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("info_string");
     TCase *tcase = tcase_create("info_string");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_unchecked_fixture(tcase, fixture_setup, fixture_teardown);
     tcase_add_loop_test(
         tcase, info_string_valid_is_parsed, 0, COUNT(understood));
@@ -289,8 +285,5 @@ main(void)
     tcase_add_loop_test(
         tcase, info_string_malformed_name_is_rejected, 0, COUNT(not_split));
     tcase_add_test(tcase, info_string_split_twice_is_the_same);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("info_string", tcase);
 }

@@ -3,6 +3,7 @@
  * ends. */
 #include "base/lock.h"
 #include "base/time.h"
+#include "runner.h"
 
 #include <check.h>
 #include <errno.h>
@@ -12,7 +13,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -228,12 +228,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("lock");
     TCase *tcase = tcase_create("lock");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_test(tcase, lock_held_cannot_be_taken);
     tcase_add_test(tcase, lock_of_single_thread_mode_is_not_taken);
     tcase_add_test(tcase, lock_in_several_threads_has_one_holder);
@@ -241,8 +237,5 @@ main(void)
     tcase_add_test(tcase, lock_released_likewise_without_membarrier);
     tcase_add_test(tcase, signal_wait_times_out);
     tcase_add_test(tcase, signal_all_wakes_all_waiters);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("lock", tcase);
 }

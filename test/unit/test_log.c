@@ -2,6 +2,7 @@
 /* The log: filtering by level and subsystem, outputs, and that lines of several
  * threads stay whole. */
 #include "base/log.h"
+#include "runner.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -450,12 +451,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("log");
     TCase *tcase = tcase_create("log");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_checked_fixture(tcase, begin, NULL);
     tcase_add_test(tcase, log_line_has_level_subsystem_place_and_text);
     tcase_add_test(tcase, log_line_names_its_thread);
@@ -473,8 +470,5 @@ main(void)
     tcase_add_test(tcase, stream_is_set_per_level);
     tcase_add_test(tcase, func_null_writes_to_stream);
     tcase_add_test(tcase, log_in_threads_keeps_lines_whole);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("log", tcase);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "mercury_macros.h"
+#include "runner.h"
 
 #define CLASS ((hg_class_t *) 1) /* only returned */
 
@@ -357,10 +358,7 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("macros");
     TCase *tc = tcase_create("macros");
-    SRunner *sr = srunner_create(suite);
-    int failed;
 
     tcase_add_test(tc, generated_of_any_length_in_order);
     tcase_add_test(tc, generated_of_one_field_survives_trip);
@@ -373,9 +371,5 @@ main(void)
 #ifdef HAVE_BOOST
     tcase_add_test(tc, boost_headers_stay_usable);
 #endif
-    suite_add_tcase(suite, tc);
-    srunner_run_all(sr, CK_ENV);
-    failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tcase("macros", tc);
 }

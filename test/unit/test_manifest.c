@@ -5,6 +5,7 @@
 
 #include "fixture.h"
 #include "na_plugin.h"
+#include "runner.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -468,12 +469,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("manifest");
     TCase *tcase = tcase_create("manifest");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_unchecked_fixture(tcase, fixture_setup, fixture_teardown);
     tcase_add_test(tcase, manifest_complete_is_read);
     tcase_add_loop_test(
@@ -495,8 +492,5 @@ main(void)
     tcase_add_test(tcase, manifest_written_is_read_again);
     tcase_add_test(tcase, manifest_of_path_not_utf8_is_not_written);
     tcase_add_test(tcase, manifest_of_another_plugin_differs);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("manifest", tcase);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ids of transfers: each use has its own, and a stale one matches nothing. */
 #include "bulk/op.h"
+#include "runner.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -141,19 +142,12 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("op_table");
     TCase *tcase = tcase_create("op_table");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, op_table_ids_are_unique_per_use);
     tcase_add_test(tcase, op_table_stale_and_forged_ids_find_nothing);
     tcase_add_test(tcase, op_table_slot_reused_keeps_its_generation);
     tcase_add_test(tcase, op_table_end_waits_for_a_running_cancel);
-    suite_add_tcase(suite, tcase);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tcase("op_table", tcase);
 }

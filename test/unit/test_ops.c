@@ -4,6 +4,7 @@
 #include "na/class.h"
 
 #include "log_watch.h"
+#include "runner.h"
 
 #include <check.h>
 #include <stddef.h>
@@ -243,12 +244,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("ops");
     TCase *tcase = tcase_create("ops");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_checked_fixture(tcase, begin, log_watch_check);
     tcase_add_test(tcase, ops_full_table_is_copied);
     tcase_add_loop_test(tcase, ops_missing_entry_is_stub_or_named, 0, COUNT);
@@ -256,8 +253,5 @@ main(void)
     tcase_add_test(tcase, ops_stubs_return_not_supported);
     tcase_add_loop_test(tcase, ops_short_table_is_filled_up, 0, COUNT);
     tcase_add_test(tcase, ops_long_table_is_truncated);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("ops", tcase);
 }

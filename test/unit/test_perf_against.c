@@ -3,6 +3,7 @@
  * measure, and parsing their output. */
 #include "perf/against_parse.h"
 #include "perf/against_process.h"
+#include "runner.h"
 
 #include <arpa/inet.h>
 #include <check.h>
@@ -290,12 +291,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("perf_against");
     TCase *tcase = tcase_create("perf_against");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_loop_test(tcase, words_split_is_as_expected, 0,
         sizeof commands / sizeof commands[0]);
     tcase_add_test(tcase, peer_is_identified_by_the_end_of_its_name);
@@ -305,8 +302,5 @@ main(void)
         tcase, peer_output_is_parsed, 0, sizeof outputs / sizeof outputs[0]);
     tcase_add_test(tcase, peer_output_of_long_lines_is_parsed);
     tcase_add_test(tcase, port_listens_is_true_once_bound);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("perf_against", tcase);
 }

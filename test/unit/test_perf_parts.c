@@ -10,6 +10,7 @@
 #include "perf/pattern.h"
 #include "perf/plan.h"
 #include "perf/sizes.h"
+#include "runner.h"
 
 START_TEST(sizes_number_reads_suffixes_within_bounds)
 {
@@ -253,12 +254,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("perf_parts");
     TCase *tcase = tcase_create("perf_parts");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_test(tcase, sizes_number_reads_suffixes_within_bounds);
     tcase_add_test(tcase, sizes_list_reads_ranges);
     tcase_add_test(tcase, plan_within_limits_is_valid);
@@ -271,8 +268,5 @@ main(void)
     tcase_add_test(tcase, histogram_of_one_value_has_it_as_quantiles);
     tcase_add_test(tcase, pattern_check_finds_any_byte);
     tcase_add_test(tcase, pattern_of_another_key_is_another);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tcase("perf_parts", tcase);
 }

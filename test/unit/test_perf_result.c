@@ -3,6 +3,7 @@
  * gauge. */
 #include "perf/gauge.h"
 #include "perf/result.h"
+#include "runner.h"
 
 #include <check.h>
 #include <math.h>
@@ -374,12 +375,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("perf_result");
     TCase *tcase = tcase_create("perf_result");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_test(tcase, result_summary_matches_its_rounds);
     tcase_add_test(tcase, result_slow_rounds_do_not_count);
     tcase_add_test(tcase, result_summary_of_no_rounds_is_empty);
@@ -392,8 +389,5 @@ main(void)
     tcase_add_test(tcase, gauge_measures_and_restores_thread_affinity);
     tcase_add_test(
         tcase, gauge_whose_helper_is_stopped_or_killed_does_not_hang);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("perf_result", tcase);
 }

@@ -2,10 +2,10 @@
 /* Medians and their intervals against tables of the sign test, ratios against
  * tables of the Mann-Whitney test. */
 #include "perf/stats.h"
+#include "runner.h"
 
 #include <check.h>
 #include <math.h>
-#include <stdlib.h>
 
 START_TEST(stats_sort_with_nan_counts_numbers)
 {
@@ -157,12 +157,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("perf_stats");
     TCase *tcase = tcase_create("perf_stats");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_test(tcase, stats_sort_with_nan_counts_numbers);
     tcase_add_test(tcase, stats_quantile_is_between_values);
     tcase_add_loop_test(tcase, stats_median_interval_matches_sign_test, 0,
@@ -173,8 +169,5 @@ main(void)
     tcase_add_test(tcase, stats_ratio_reversed_is_its_inverse);
     tcase_add_test(tcase, stats_ratio_of_many_is_continuous);
     tcase_add_test(tcase, stats_ratio_of_nothing_or_zero_is_undefined);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("perf_stats", tcase);
 }

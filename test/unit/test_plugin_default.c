@@ -6,10 +6,10 @@
 #include "fixture.h"
 #include "plugin/info_string.h"
 #include "plugin/resolve.h"
+#include "runner.h"
 
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -131,18 +131,11 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("plugin_default");
     TCase *tcase = tcase_create("plugin_default");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_unchecked_fixture(tcase, fixture_setup, fixture_teardown);
     tcase_add_test(tcase, default_folders_are_searched_in_order);
     tcase_add_test(tcase, default_folder_missing_is_not_an_error);
     tcase_add_loop_test(tcase, default_folder_unreadable_is_rejected, 0, 2);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("plugin_default", tcase);
 }

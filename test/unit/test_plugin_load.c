@@ -7,6 +7,7 @@
 #include "na_plugin.h"
 #include "plugin/manifest.h"
 #include "plugin/resolve.h"
+#include "runner.h"
 
 #include <check.h>
 #include <dlfcn.h>
@@ -379,12 +380,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("plugin_load");
     TCase *tcase = tcase_create("plugin_load");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_unchecked_fixture(tcase, fixture_setup, fixture_teardown);
     tcase_add_loop_test(
         tcase, load_rejected_variant_is_unloaded, 0, COUNT(refused));
@@ -401,8 +398,5 @@ main(void)
     tcase_add_test(tcase, register_misaligned_plugin_is_rejected);
     tcase_add_test(tcase, register_too_many_protocols_is_rejected);
     tcase_add_test(tcase, register_twice_is_exist_until_cleanup);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("plugin_load", tcase);
 }

@@ -11,6 +11,7 @@
 #include "na_plugin.h"
 #include "plugin/info_string.h"
 #include "plugin/report.h"
+#include "runner.h"
 #include "scarce.h"
 
 #include <check.h>
@@ -240,18 +241,11 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("plugin_nomem");
     TCase *tcase = tcase_create("plugin_nomem");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_unchecked_fixture(tcase, fixture_setup, fixture_teardown);
     tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, nomem_anywhere_is_reported, 0,
         (int) (sizeof runs / sizeof runs[0]));
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("plugin_nomem", tcase);
 }

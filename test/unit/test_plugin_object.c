@@ -6,6 +6,7 @@
 #include "fixture.h"
 #include "plugin/load.h"
 #include "plugin/manifest.h"
+#include "runner.h"
 
 #include <check.h>
 #include <elf.h>
@@ -206,12 +207,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("plugin_object");
     TCase *tcase = tcase_create("plugin_object");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_unchecked_fixture(tcase, fixture_setup, fixture_teardown);
     tcase_add_test(tcase, object_truncated_is_rejected);
     tcase_add_test(tcase, object_complete_is_accepted);
@@ -219,8 +216,5 @@ main(void)
         tcase, object_of_another_kind_is_rejected, 0, COUNT(changes));
     tcase_add_test(tcase, object_with_segment_beyond_end_is_rejected);
     tcase_add_test(tcase, object_that_is_not_elf_is_rejected);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("plugin_object", tcase);
 }

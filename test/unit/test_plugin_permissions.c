@@ -8,6 +8,7 @@
 
 #include "fixture.h"
 #include "na.h"
+#include "runner.h"
 
 #include <check.h>
 #include <limits.h>
@@ -151,16 +152,11 @@ runs_by_itself(const char *program)
 int
 main(int argc, char **argv)
 {
-    Suite *suite = suite_create("plugin_permissions");
     TCase *tcase = tcase_create("plugin_permissions");
-    SRunner *runner;
-    int failed;
 
     /* Not exit: a leak checker cannot inspect a privileged process. */
     if (argc > 1 && strcmp(argv[1], "--privileged-child") == 0)
         _exit(privileged_child());
-    runner = srunner_create(suite);
-    suite_add_tcase(suite, tcase);
     tcase_add_unchecked_fixture(tcase, fixture_setup, fixture_teardown);
     tcase_add_test(tcase, search_files_writable_by_others_are_rejected);
     tcase_add_test(tcase, search_unreadable_folder_is_rejected);
@@ -170,8 +166,5 @@ main(int argc, char **argv)
         puts("skipped: an interpreted program cannot be made privileged");
     else
         tcase_add_test(tcase, search_privileged_process_ignores_environment);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("plugin_permissions", tcase);
 }

@@ -4,10 +4,10 @@
 
 #include "fixture.h"
 #include "plugin/resolve.h"
+#include "runner.h"
 
 #include <check.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 START_TEST(report_of_failed_open_replaces_accepted)
@@ -118,19 +118,12 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("plugin_report");
     TCase *tcase = tcase_create("plugin_report");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_unchecked_fixture(tcase, fixture_setup, fixture_teardown);
     tcase_add_test(tcase, report_of_failed_open_replaces_accepted);
     tcase_add_test(tcase, report_is_per_thread);
     tcase_add_test(tcase, report_null_is_nothing);
     tcase_add_test(tcase, report_without_entries_is_copied);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("plugin_report", tcase);
 }

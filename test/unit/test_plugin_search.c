@@ -9,6 +9,7 @@
 #include "fixture.h"
 #include "na_plugin.h"
 #include "plugin/resolve.h"
+#include "runner.h"
 
 #include <check.h>
 #include <limits.h>
@@ -399,12 +400,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("plugin_search");
     TCase *tcase = tcase_create("plugin_search");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_unchecked_fixture(tcase, fixture_setup, fixture_teardown);
     tcase_add_test(tcase, search_order_of_places);
     tcase_add_test(tcase, search_manifest_is_listed_without_loading);
@@ -418,8 +415,5 @@ main(void)
     tcase_add_test(tcase, search_path_add_checks_and_makes_absolute);
     tcase_add_test(tcase, search_file_uses_the_manifest_beside_it);
     tcase_add_test(tcase, stage_and_source_have_names);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("plugin_search", tcase);
 }

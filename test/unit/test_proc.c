@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "proc_case.h"
+#include "runner.h"
 
 #define HANDLE ((hg_handle_t) 2) /* the same */
 #define NO_SUCH_SIZE ((hg_size_t) 1 << 60)
@@ -426,10 +427,7 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("proc");
     TCase *tc = tcase_create("proc");
-    SRunner *sr = srunner_create(suite);
-    int failed;
 
     tcase_add_test(tc, proc_create_bad_argument_invalid);
     tcase_add_test(tc, proc_null_proc_rejected);
@@ -447,9 +445,5 @@ main(void)
     tcase_add_test(tc, set_size_larger_moves_once);
     tcase_add_test(tc, extra_buf_taken_not_freed);
     tcase_add_test(tc, free_op_touches_nothing);
-    suite_add_tcase(suite, tc);
-    srunner_run_all(sr, CK_ENV);
-    failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tcase("proc", tc);
 }

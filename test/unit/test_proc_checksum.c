@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Procs: checksums of messages. */
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "proc_case.h"
+#include "runner.h"
 
 /* Encodes three numbers and returns their checksum. */
 static void
@@ -128,19 +128,12 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("proc_checksum");
     TCase *tc = tcase_create("proc_checksum");
-    SRunner *sr = srunner_create(suite);
-    int failed;
 
     tcase_add_test(tc, checksum_of_message_verified);
     tcase_add_test(tc, checksum_any_byte_changed_mismatch);
     tcase_add_test(tc, checksum_of_other_data_counts);
     tcase_add_test(tc, checksum_of_nothing_is_xxh3);
     tcase_add_test(tc, checksum_without_hash_unsupported);
-    suite_add_tcase(suite, tc);
-    srunner_run_all(sr, CK_ENV);
-    failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tcase("proc_checksum", tc);
 }

@@ -2,6 +2,7 @@
 /* One proc for several messages: each begins in the caller's buffer, however
  * large the previous one was, and nothing of it is kept. */
 #include "proc/proc.h"
+#include "runner.h"
 
 #include <check.h>
 #include <stdbool.h>
@@ -202,17 +203,10 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("proc_reset");
     TCase *tcase = tcase_create("proc_reset");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_test(tcase, reset_after_growth_encodes_into_callers_buffer);
     tcase_add_test(tcase, reset_after_growth_decodes_from_callers_buffer);
     tcase_add_test(tcase, reset_keeps_a_taken_buffer);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("proc_reset", tcase);
 }

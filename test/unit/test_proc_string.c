@@ -7,6 +7,7 @@
 
 #include "mercury_proc_string.h"
 #include "proc/proc.h"
+#include "runner.h"
 
 #define CLASS ((hg_class_t *) 1) /* only returned */
 
@@ -381,10 +382,7 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("proc_string");
     TCase *tc = tcase_create("proc_string");
-    SRunner *sr = srunner_create(suite);
-    int failed;
 
     tcase_add_test(tc, string_encoded_with_length_and_zero);
     tcase_add_test(tc, string_well_formed_decoded);
@@ -401,9 +399,5 @@ main(void)
     tcase_add_test(tc, object_free_only_what_is_owned);
     tcase_add_test(tc, object_dup_owns_its_copy);
     tcase_add_test(tc, object_swap_exchanges_strings);
-    suite_add_tcase(suite, tc);
-    srunner_run_all(sr, CK_ENV);
-    failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tcase("proc_string", tc);
 }

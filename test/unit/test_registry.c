@@ -4,11 +4,11 @@
 #include "hg/registry.h"
 
 #include "log_watch.h"
+#include "runner.h"
 
 #include <check.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MANY 5000U
@@ -486,12 +486,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("registry");
     TCase *tcase = tcase_create("registry");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_checked_fixture(tcase, begin, end);
     tcase_add_test(tcase, id_of_name_is_the_same_in_all_processes);
     tcase_add_test(tcase, registry_empty_finds_nothing);
@@ -510,8 +506,5 @@ main(void)
     tcase_add_test(tcase, registry_read_while_adding_finds_no_other);
     tcase_add_test(tcase, registry_data_read_while_replaced_are_consistent);
     tcase_add_test(tcase, registry_added_by_two_threads_contains_each_once);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("registry", tcase);
 }

@@ -9,6 +9,7 @@
 #include "na_plugin.h"
 #include "plugin/info_string.h"
 #include "plugin/report.h"
+#include "runner.h"
 
 #include <check.h>
 #include <dlfcn.h>
@@ -511,12 +512,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("resolve");
     TCase *tcase = tcase_create("resolve");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_unchecked_fixture(tcase, fixture_setup, fixture_teardown);
     tcase_add_test(tcase, resolve_named_plugin_opens_it);
     tcase_add_test(tcase, resolve_protocol_takes_highest_priority);
@@ -538,8 +535,5 @@ main(void)
     tcase_add_test(tcase, each_visits_resolvable_plugins);
     tcase_add_test(tcase, each_visits_the_first_of_a_name_only);
     tcase_add_test(tcase, each_skips_what_cannot_be_loaded);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("resolve", tcase);
 }

@@ -6,6 +6,7 @@
 #include "log_watch.h"
 #include "mercury.h"
 #include "na.h"
+#include "runner.h"
 #include "talaria.h"
 
 #include <check.h>
@@ -487,12 +488,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("setting");
     TCase *tcase = tcase_create("setting");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_checked_fixture(tcase, begin, end);
     tcase_add_loop_test(
         tcase, description_invalid_rejects_the_plugin, 0, COUNT(descriptions));
@@ -512,8 +509,5 @@ main(void)
         COUNT(hg_wrong));
     tcase_add_test(tcase, hg_class_on_given_na_class_rejects_its_settings);
     tcase_add_test(tcase, class_without_output_pointer_fails);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("setting", tcase);
 }

@@ -2,10 +2,10 @@
 /* Values of settings as text, and the distance of a misspelled key. */
 #include "setting_case.h"
 
+#include "runner.h"
 #include "setting/nearest.h"
 
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -108,16 +108,9 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("setting_value");
     TCase *tc = tcase_create("setting_value");
-    SRunner *sr = srunner_create(suite);
-    int failed;
 
     tcase_add_loop_test(tc, value_is_read_by_its_kind, 0, COUNT(values));
     tcase_add_loop_test(tc, distance_counts_edits, 0, COUNT(distances));
-    suite_add_tcase(suite, tc);
-    srunner_run_all(sr, CK_ENV);
-    failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tcase("setting_value", tc);
 }

@@ -3,6 +3,7 @@
 #include "na_sm.h"
 
 #include "log_watch.h"
+#include "runner.h"
 
 #include <check.h>
 #include <sched.h>
@@ -208,12 +209,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("sm_host");
     TCase *tcase = tcase_create("sm_host");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_checked_fixture(tcase, begin, log_watch_check);
     tcase_add_test(tcase, host_id_is_the_same_in_each_process);
     if (id_in_child_with(CLONE_NEWNET | CLONE_NEWPID, id) == NO_NAMESPACE)
@@ -227,8 +224,5 @@ main(void)
     tcase_add_loop_test(tcase, host_id_malformed_text_is_invalid, 0,
         sizeof malformed / sizeof malformed[0]);
     tcase_add_test(tcase, host_id_text_truncated_anywhere_is_invalid);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("sm_host", tcase);
 }

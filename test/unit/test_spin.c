@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Choosing between spinning and sleeping, from measured waits. */
 #include "na/spin.h"
+#include "runner.h"
 
 #include <check.h>
 #include <signal.h>
@@ -298,10 +299,7 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("spin");
     TCase *tcase = tcase_create("spin");
-    SRunner *runner;
-    int failed;
 
     tcase_add_test(tcase, spin_shorter_than_wake_up_is_kept);
     tcase_add_test(tcase, spin_without_events_stops);
@@ -318,10 +316,5 @@ main(void)
         tcase, spin_beside_more_threads_than_processors_is_oversubscribed);
     tcase_add_test(tcase, spin_of_some_microseconds_looks_for_nothing);
     tcase_add_test(tcase, spin_that_stays_oversubscribed_looks_less_often);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tcase("spin", tcase);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Time and deadlines. */
 #include "base/time.h"
+#include "runner.h"
 
 #include <check.h>
 #include <limits.h>
-#include <stdlib.h>
 
 #define NS_PER_S 1000000000ULL
 
@@ -110,12 +110,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("time");
     TCase *tcase = tcase_create("time");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_test(tcase, time_now_is_monotonic_clock);
     tcase_add_test(tcase, time_now_never_goes_back);
     tcase_add_test(tcase, deadline_is_so_many_ms_from_now);
@@ -123,8 +119,5 @@ main(void)
     tcase_add_test(tcase, time_left_of_passed_deadline_is_zero);
     tcase_add_test(tcase, time_left_of_never_is_never);
     tcase_add_test(tcase, time_spec_splits_seconds);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("time", tcase);
 }

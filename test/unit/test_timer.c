@@ -5,6 +5,7 @@
 
 #include "base/time.h"
 #include "na/progress.h"
+#include "runner.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -201,12 +202,8 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("timer");
     TCase *tcase = tcase_create("timer");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
-    suite_add_tcase(suite, tcase);
     tcase_add_checked_fixture(tcase, set_up, tear_down);
     tcase_add_test(tcase, timer_set_moved_and_stopped_expire_in_order);
     tcase_add_test(
@@ -214,8 +211,5 @@ main(void)
     tcase_add_test(tcase, timer_that_is_due_again_stays_in_order);
     tcase_add_test(tcase, timer_of_an_earlier_generation_is_not_set);
     tcase_add_test(tcase, timer_of_a_retry_calls_once);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_tcase("timer", tcase);
 }

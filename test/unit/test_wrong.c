@@ -8,12 +8,12 @@
 #include "mercury_bulk.h"
 #include "mercury_proc_string.h"
 #include "na.h"
+#include "runner.h"
 #include "talaria.h"
 #include "wrong_case.h"
 
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Polls until all operations have ended. */
@@ -375,10 +375,9 @@ START_TEST(violation_ends_pending_bulk_transfer)
 }
 END_TEST
 
-static Suite *
-suite(void)
+int
+main(void)
 {
-    Suite *s = suite_create("wrong");
     TCase *tc = tcase_create("plugin");
 
     tcase_set_timeout(tc, 60);
@@ -395,18 +394,5 @@ suite(void)
         tc, violation_in_rma_ends_the_transfer, 0, COUNT(moving));
     tcase_add_test(tc, violation_ends_pending_operations);
     tcase_add_test(tc, violation_ends_pending_bulk_transfer);
-    suite_add_tcase(s, tc);
-    return s;
-}
-
-int
-main(void)
-{
-    SRunner *sr = srunner_create(suite());
-    int failed;
-
-    srunner_run_all(sr, CK_ENV);
-    failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tcase("wrong", tc);
 }

@@ -3,11 +3,11 @@
  * before there is one: each call fails, and the log names the plugin. */
 #include "mercury.h"
 #include "na.h"
+#include "runner.h"
 #include "talaria.h"
 #include "wrong_case.h"
 
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct way opening[] = {
@@ -249,10 +249,9 @@ START_TEST(violation_in_class_function_fails)
 }
 END_TEST
 
-static Suite *
-suite(void)
+int
+main(void)
 {
-    Suite *s = suite_create("wrong_class");
     TCase *tc = tcase_create("plugin");
 
     tcase_set_timeout(tc, 60);
@@ -260,18 +259,5 @@ suite(void)
     tcase_add_loop_test(tc, violation_in_listing_fails, 0, COUNT(listing));
     tcase_add_test(tc, invalid_argument_to_found_is_ignored);
     tcase_add_loop_test(tc, violation_in_class_function_fails, 0, COUNT(calls));
-    suite_add_tcase(s, tc);
-    return s;
-}
-
-int
-main(void)
-{
-    SRunner *sr = srunner_create(suite());
-    int failed;
-
-    srunner_run_all(sr, CK_ENV);
-    failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tcase("wrong_class", tc);
 }

@@ -3,11 +3,11 @@
 #include "na/yield.h"
 
 #include "base/time.h"
+#include "runner.h"
 
 #include <check.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -246,10 +246,7 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("yield");
     TCase *tcase = tcase_create("yield");
-    SRunner *runner;
-    int failed;
 
     tcase_add_test(tcase, yields_that_cost_little_are_kept);
     tcase_add_test(tcase, yields_that_cost_time_slices_end);
@@ -261,10 +258,5 @@ main(void)
     tcase_add_test(tcase, useless_yields_become_rare);
     tcase_add_test(tcase, rare_yields_beside_another_thread_resume);
     tcase_add_test(tcase, yields_without_a_switch_are_useless);
-    suite_add_tcase(suite, tcase);
-    runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tcase("yield", tcase);
 }

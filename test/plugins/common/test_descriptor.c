@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Visiting the descriptors of the process. */
 #include "common/descriptor.h"
+#include "runner.h"
 
 #include <check.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/wait.h>
@@ -125,17 +125,11 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("common descriptor");
     TCase *tcase = tcase_create("all");
 
     tcase_add_test(tcase, descriptors_are_visited_once_each);
     tcase_add_test(tcase, descriptors_seen_before_are_not_new);
     tcase_add_test(tcase, number_that_was_open_for_another_file_is_new);
     tcase_add_test(tcase, descriptors_can_be_closed_in_a_child);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tcase("common descriptor", tcase);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Hosts, interfaces, subnets and ports. */
 #include "common/host.h"
+#include "runner.h"
 
 #include <check.h>
 #include <netinet/in.h>
-#include <stdlib.h>
 #include <string.h>
 
 static int32_t level = NA_PLUGIN_LOG_DEBUG;
@@ -205,11 +205,5 @@ main(void)
     tcase_add_test(cases, kinds_of_addresses_are_distinguished);
     tcase_add_test(cases, own_host_parts_are_addresses_interfaces_and_hosts);
     tcase_add_test(cases, own_host_parts_that_peers_cannot_reach_are_rejected);
-    Suite *suite = suite_create("host");
-    suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tcase("host", cases);
 }

@@ -7,12 +7,12 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "common/wake.h"
 #include "na_plugin.h"
+#include "runner.h"
 
 #define THREADS 4U
 #define ROUNDS 20000U
@@ -126,11 +126,5 @@ main(void)
     tcase_add_test(cases, try_lock_fails_while_held_unless_disabled);
     tcase_add_test(cases, wake_up_is_readable_until_cleared);
     tcase_add_test(cases, wake_up_creation_failure_leaks_no_descriptor);
-    Suite *suite = suite_create("lock");
-    suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tcase("lock", cases);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "common/event.h"
+#include "runner.h"
 
 #define MANY 300
 
@@ -314,11 +315,5 @@ main(void)
     tcase_add_test(cases, receive_is_filled_or_too_short);
     tcase_add_test(cases, events_stay_in_order_as_the_ring_grows);
     tcase_add_test(cases, reserved_events_have_room_beside_others);
-    Suite *suite = suite_create("match");
-    suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tcase("match", cases);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sealed memory: what its seals permit, and which memory is rejected. */
 #include "common/memfd.h"
+#include "runner.h"
 
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -99,17 +99,11 @@ END_TEST
 int
 main(void)
 {
-    Suite *suite = suite_create("common memfd");
     TCase *tcase = tcase_create("all");
 
     tcase_add_test(tcase, memfd_keeps_its_size_and_seals);
     tcase_add_test(tcase, memfd_read_only_is_writable_by_its_creator_only);
     tcase_add_test(tcase, memfd_of_another_kind_is_rejected);
     tcase_add_test(tcase, memfd_beyond_the_file_size_limit_fails);
-    suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tcase("common memfd", tcase);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "common/address.h"
+#include "runner.h"
 
 static int32_t level = NA_PLUGIN_LOG_DEBUG;
 static uint32_t logged;
@@ -448,11 +449,5 @@ main(void)
     tcase_add_test(cases, name_has_one_object_while_referenced);
     tcase_add_test(cases, addresses_round_trip_as_text_and_bytes);
     tcase_add_test(cases, lines_that_peers_cause_are_thinned);
-    Suite *suite = suite_create("memory");
-    suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tcase("memory", cases);
 }

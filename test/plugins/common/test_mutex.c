@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The mutex: exclusion, threads that sleep for it, and polls that give way. */
 #include "common/mutex.h"
+#include "runner.h"
 
 #include <check.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -172,11 +172,5 @@ main(void)
     tcase_add_test(cases, try_fails_while_held_unless_disabled);
     tcase_add_test(cases, all_who_wait_sleep_and_get_it);
     tcase_add_test(cases, poll_gives_way_to_threads_that_spin);
-    Suite *suite = suite_create("mutex");
-    suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tcase("mutex", cases);
 }

@@ -15,6 +15,7 @@
 #include "common/report.h"
 #include "common/setting.h"
 #include "common/system.h"
+#include "runner.h"
 
 static int32_t level = NA_PLUGIN_LOG_DEBUG;
 static char last[1024];
@@ -317,11 +318,5 @@ main(void)
     tcase_add_test(cases, report_reads_each_kind_in_pages);
     tcase_add_test(cases, random_numbers_are_not_0_and_not_repeated);
     tcase_add_test(cases, system_clock_descriptors_and_memory);
-    Suite *suite = suite_create("open");
-    suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tcase("open", cases);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Sockets, and what a forked child has of them. */
 #include "common/socket.h"
+#include "runner.h"
 
 #include <arpa/inet.h>
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -70,11 +70,5 @@ main(void)
 {
     TCase *cases = tcase_create("socket");
     tcase_add_test(cases, a_forked_child_has_none_of_them);
-    Suite *suite = suite_create("socket");
-    suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tcase("socket", cases);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "na_plugin.h"
+#include "runner.h"
 
 struct object {
     int number;
@@ -162,11 +163,5 @@ main(void)
     tcase_add_test(cases, equal_keys_are_in_order_of_insertion);
     tcase_add_test(cases, take_all_takes_one_owner_or_everything);
     tcase_add_test(cases, free_releases_every_object);
-    Suite *suite = suite_create("table");
-    suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tcase("table", cases);
 }

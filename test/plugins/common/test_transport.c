@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The transport over frames, between peers that keep the protocol. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "pipe.h"
+#include "runner.h"
 
 #define SIZE 60000U
 
@@ -495,11 +495,5 @@ main(void)
     tcase_add_test(cases, addresses_of_equal_names_are_one);
     tcase_add_test(cases, contexts_are_woken_for_each_other);
     tcase_add_test(cases, report_has_counters);
-    Suite *suite = suite_create("transport");
-    suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tcase("transport", cases);
 }

@@ -6,6 +6,7 @@
 
 #include "common/match.h"
 #include "pipe.h"
+#include "runner.h"
 
 #define SIZE 5000U
 
@@ -314,11 +315,5 @@ main(void)
     tcase_add_loop_test(cases, wrong_answers_end_the_transfer, 0, 8);
     tcase_add_test(cases, who_says_no_hello_is_disconnected_in_time);
     tcase_add_loop_test(cases, random_frames_are_survived, 0, 5);
-    Suite *suite = suite_create("hostile");
-    suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_tcase("hostile", cases);
 }

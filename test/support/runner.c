@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Runs selected cases of a program: those whose names match the shell pattern
- * in TALARIA_TEST_CASE. With ":N" after the pattern, a case with several modes
- * runs in mode N only. libcheck itself selects whole suites or tcases only,
- * hence every test program wraps these two functions (test/meson.build).
+ * Runs the cases of a program, or only those whose names match the shell
+ * pattern in TALARIA_TEST_CASE. With ":N" after the pattern, a case with
+ * several modes runs in mode N only. libcheck itself selects whole suites or
+ * tcases only, hence every test program wraps _tcase_add_test
+ * (test/meson.build).
  */
-#include <check.h>
+#include "runner.h"
+
 #include <fnmatch.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,8 +18,6 @@ void __wrap__tcase_add_test(TCase *tcase, const TTest *test, int signal,
     int exit_value, int start, int end);
 void __real__tcase_add_test(TCase *tcase, const TTest *test, int signal,
     int exit_value, int start, int end);
-void __wrap_srunner_run_all(SRunner *runner, enum print_output print);
-void __real_srunner_run_all(SRunner *runner, enum print_output print);
 
 static unsigned added;
 
@@ -59,15 +59,29 @@ __wrap__tcase_add_test(TCase *tcase, const TTest *test, int signal,
     __real__tcase_add_test(tcase, test, signal, exit_value, start, end);
 }
 
-/* Without any matching case, libcheck would report success. */
-void
-__wrap_srunner_run_all(SRunner *runner, enum print_output print)
+int
+run_suite(Suite *suite)
 {
     const char *wanted = getenv("TALARIA_TEST_CASE");
+    SRunner *runner = srunner_create(suite);
+    bool passed = false;
 
+    /* Without any matching case, libcheck would report success. */
     if (wanted && added == 0) {
         fprintf(stderr, "no case matches TALARIA_TEST_CASE=%s\n", wanted);
-        exit(EXIT_FAILURE);
+    } else {
+        srunner_run_all(runner, CK_ENV);
+        passed = srunner_ntests_failed(runner) == 0;
     }
-    __real_srunner_run_all(runner, print);
+    srunner_free(runner);
+    return passed ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int
+run_tcase(const char *name, TCase *tcase)
+{
+    Suite *suite = suite_create(name);
+
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
 }
