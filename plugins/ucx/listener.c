@@ -22,6 +22,7 @@
 #include "progress.h"
 
 #define CALLERS_NS TP_SECOND /* for UCX to give up callers */
+#define HOPS_MOST 255        /* of a packet, at its start */
 
 /* What the system says against listening there; 0: nothing. */
 static int
@@ -152,10 +153,10 @@ find_sockets(const na_plugin_class *cls, struct sockets *sockets)
     return sockets->fd >= 0;
 }
 
-/* Drops packets to the listening socket but those from one port. Connections that
- * it has accepted are not concerned. */
+/* Drops packets to the listening socket but those of our own socket fd, whose port
+ * is last_port. Connections that it has accepted are not concerned. */
 static void
-drop_others(const struct sockets *sockets)
+drop_others(const struct sockets *sockets, int fd)
 {
     /* a packet's first two bytes: the port that it is from */
     struct sock_filter code[] = {
@@ -166,13 +167,22 @@ drop_others(const struct sockets *sockets)
     };
     struct sock_fprog program = {
         .len = sizeof(code) / sizeof(code[0]), .filter = code};
+    const int hops = HOPS_MOST;
 
+    if (setsockopt(sockets->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
+            sizeof(program)) == 0)
+        return;
+    /* Some systems permit filters to root only. Then by the hops that a packet
+     * may still make: others send with 64 or 128. A handshake that has begun
+     * can still end. */
+    setsockopt(fd, IPPROTO_IP, IP_TTL, &hops, sizeof(hops));
+    setsockopt(sockets->fd, IPPROTO_IP, IP_MINTTL, &hops, sizeof(hops));
+    setsockopt(fd, IPPROTO_IPV6, IPV6_UNICAST_HOPS, &hops, sizeof(hops));
     setsockopt(
-        sockets->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
+        sockets->fd, IPPROTO_IPV6, IPV6_MINHOPCOUNT, &hops, sizeof(hops));
 }
 
-/* Connects a socket to the listener, from a port that the filter lets through.
- * False: it can't be done. */
+/* Connects a socket to the listener, whose packets pass. False: it can't be done. */
 static bool
 call_last(struct sockets *sockets, int fd)
 {
@@ -184,7 +194,7 @@ call_last(struct sockets *sockets, int fd)
         getsockname(fd, (struct sockaddr *) &own, &length) != 0)
         return false;
     sockets->last_port = tp_host_port(&own);
-    drop_others(sockets);
+    drop_others(sockets, fd);
     return connect(fd, (const struct sockaddr *) &sockets->at, length) == 0 ||
            errno == EINPROGRESS;
 }
