@@ -18,18 +18,20 @@
 #define BACKLOG 4096
 #define SOCKET_TYPE (SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK)
 
-/* The abstract address for a name: a zero byte first, none at the end. */
+/* The abstract address for a name: a zero byte first, none at the end. Tests that
+ * use the same names at the same time tell them apart by WIRE_SCOPE. */
 static socklen_t
 abstract_address(
     const na_plugin_class *cls, const char *name, struct sockaddr_un *address)
 {
+    const char *scope = getenv("WIRE_SCOPE");
     size_t room = sizeof address->sun_path - 1;
     int length;
 
     memset(address, 0, sizeof *address);
     address->sun_family = AF_UNIX;
-    length = snprintf(address->sun_path + 1, room, "talaria-wire/%.40s/%s",
-        cls->protocol, name);
+    length = snprintf(address->sun_path + 1, room, "talaria-wire%.16s/%.40s/%s",
+        scope ? scope : "", cls->protocol, name);
     return (socklen_t) (offsetof(struct sockaddr_un, sun_path) + 1 +
                         (size_t) length);
 }

@@ -18,6 +18,7 @@ if [ "$(ldd "$talaria" | grep -c libsodium)" -eq 0 ]; then
     exit 77
 fi
 export TALARIA_PLUGIN_PATH=$build/plugins/sm:$build/test/tools
+export WIRE_SCOPE=${work##*-} # test_perf_token.sh binds 127.0.0.1 too
 
 umask 077
 head -c 32 /dev/urandom >"$work/token"

@@ -12,6 +12,7 @@ if [ "$(ldd "$TALARIA" | grep -c libsodium)" -eq 0 ]; then
     exit 77
 fi
 export TALARIA_PLUGIN_PATH="$build/plugins/sm:$build/test/tools"
+export WIRE_SCOPE="${folder##*-}" # test_copy_token.sh binds 127.0.0.1 too
 export ASAN_OPTIONS="exitcode=99${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 export UBSAN_OPTIONS="halt_on_error=1:exitcode=99"
 server=
