@@ -284,7 +284,7 @@ wait_on(struct na_progress *progress, unsigned timeout_ms, int32_t count)
 }
 
 /* The same after the first source's poll had no event, or failed, or there are
- * more sources. */
+ * more sources, or the queue is not filled, or somebody sleeps. */
 static __attribute__((noinline)) na_return_t
 wait_more(struct na_progress *progress, unsigned timeout_ms, int32_t count)
 {
@@ -310,7 +310,7 @@ wait_no_more(struct na_progress *progress, unsigned timeout_ms)
     return NA_SUCCESS;
 }
 
-/* The same, of count events. */
+/* Completes count events, and na_progress_wait. */
 static __attribute__((noinline)) na_return_t
 complete_several(struct na_progress *progress, unsigned timeout_ms,
     const na_plugin_event *events, uint32_t count)

@@ -113,7 +113,7 @@ hg_proc_bytes(hg_proc_t proc, void *data, hg_size_t data_size)
         return slow_bytes(proc, data, data_size);
     proc->pos = pos + data_size;
     /* Two copies of the inline code: exchanging the pointers takes as long as
-     * copying bytes. A function that is called last needs no stack frame. */
+     * copying bytes. A tail call needs no stack frame. */
     if (proc->op == HG_ENCODE)
         return base_copy_short(pos, data, (size_t) data_size)
                    ? HG_SUCCESS

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <stdalign.h>
 #include <stdbool.h>
-#include <sys/stat.h>
+#include <stdio.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -52,38 +52,28 @@ tp_descriptors_each(tp_descriptor_visit *visit, void *arg)
     close(folder);
 }
 
-/* The bit that stands for a number and what is open by it. Collisions only make
- * a number that was closed and opened again look as if it had stayed open. */
-static uint32_t
-file_bit(int fd)
+/* A number for what is open, by its name in /proc, which also tells kinds without
+ * an inode of their own apart, and asks no file server. */
+static uint16_t
+tag_of(int fd)
 {
-    struct stat status;
+    char path[32];
+    char name[64];
+    uint32_t hash = 2166136261; /* FNV-1a */
 
-    if (fstat(fd, &status) != 0)
-        return 0;
-    uint64_t hash = (uint64_t) status.st_ino * UINT64_C(0x9e3779b97f4a7c15);
-    hash = (hash ^ (uint64_t) status.st_dev) * UINT64_C(0x9e3779b97f4a7c15);
-    hash = (hash ^ (uint64_t) fd) * UINT64_C(0x9e3779b97f4a7c15);
-    return (uint32_t) (hash >> 32) % FILE_BITS;
-}
-
-static bool
-is_set(const uint64_t *bits, uint32_t at)
-{
-    return (bits[at / 64] >> at % 64 & 1) != 0;
-}
-
-static void
-set(uint64_t *bits, uint32_t at)
-{
-    bits[at / 64] |= UINT64_C(1) << at % 64;
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(path, name, sizeof(name));
+    for (ssize_t i = 0; i < length; i++)
+        hash = (hash ^ (unsigned char) name[i]) * 16777619;
+    return (uint16_t) (hash >> 16 ^ hash);
 }
 
 static bool
 is_noted(const struct tp_descriptors *noted, int fd)
 {
-    return is_set(noted->bits, (uint32_t) fd) &&
-           is_set(noted->files, file_bit(fd));
+    return (noted->bits[fd / 64] >> fd % 64 & 1) != 0 &&
+           ((unsigned) fd >= TP_DESCRIPTORS_TAGGED ||
+               noted->tags[fd] == tag_of(fd));
 }
 
 static void
@@ -91,10 +81,10 @@ note(int fd, void *arg)
 {
     struct tp_descriptors *noted = arg;
 
-    if ((unsigned) fd >= TP_DESCRIPTORS)
-        return;
-    set(noted->bits, (uint32_t) fd);
-    set(noted->files, file_bit(fd));
+    if ((unsigned) fd < TP_DESCRIPTORS)
+        noted->bits[fd / 64] |= UINT64_C(1) << fd % 64;
+    if ((unsigned) fd < TP_DESCRIPTORS_TAGGED)
+        noted->tags[fd] = tag_of(fd);
 }
 
 void

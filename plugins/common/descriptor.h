@@ -6,12 +6,13 @@
 
 #include <stdint.h>
 
-#define TP_DESCRIPTORS 65536U /* those above are not noted */
+#define TP_DESCRIPTORS 65536U       /* those above are not noted */
+#define TP_DESCRIPTORS_TAGGED 2048U /* those above are known by number only */
 
 /* Those that were open at some time. Zeroed memory: none. */
 struct tp_descriptors {
-    uint64_t bits[TP_DESCRIPTORS / 64];      /* by number */
-    uint64_t files[TP_DESCRIPTORS / 64 / 8]; /* by a hash of number and inode */
+    uint64_t bits[TP_DESCRIPTORS / 64];
+    uint16_t tags[TP_DESCRIPTORS_TAGGED]; /* for what they were open */
 };
 
 typedef void tp_descriptor_visit(int fd, void *arg);
@@ -27,8 +28,8 @@ void tp_descriptors_each_in(int folder, tp_descriptor_visit *visit, void *arg);
 void tp_descriptors_note(struct tp_descriptors *noted);
 
 /* Calls for each that is not among those. A number that was open for something
- * else is new: another thread may have closed it meanwhile. Anonymous inodes
- * (eventfd, epoll) are all the same to it. */
+ * else is new: another thread may have closed it meanwhile. What other threads
+ * have opened meanwhile is visited too. */
 void tp_descriptors_each_new(
     const struct tp_descriptors *noted, tp_descriptor_visit *visit, void *arg);
 

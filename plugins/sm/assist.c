@@ -244,8 +244,9 @@ forget(na_plugin_ctx *ctx)
     range->pidfd = range->fd = -1;
 }
 
-/* All pieces are taken, or the owner takes no more: copies what it has left, if
- * it has declined, up to most pieces, and moves the operation past the rest. */
+/* All pieces are taken, or the owner takes no more: moves the operation past what
+ * is copied, and copies what the owner has left if it has declined, at most
+ * `most` pieces. OK: the range has ended, or pieces are left for another poll. */
 static int32_t
 finish(na_plugin_ctx *ctx, struct sm_target *target, uint32_t most)
 {

@@ -5,10 +5,10 @@
  * it to the listener. ucp_listener_destroy forgets those that have not sent theirs
  * yet (UCX 1.13.1 to 1.23): a message that arrives afterwards is reported to freed
  * memory, and its handler may stay registered when the worker is gone. So the
- * listener is destroyed when there is no such caller, and there can't be another: a filter at the socket drops
- * the packets of new ones, and a connection of our own, which the filter lets
- * through, shows that UCX's thread has accepted all before it.
- */
+ * listener is destroyed when there is no such caller, and there can't be another:
+ * the packets of new ones are dropped, by a filter at the socket or by the hops
+ * that they may still make, and a connection of our own, whose packets pass, shows
+ * that UCX's thread has accepted all before it. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <netinet/in.h>
@@ -107,6 +107,19 @@ is_at(const struct sockaddr_storage *at, const struct sockaddr_storage *end)
            (tp_host_is_any(at) || tp_host_equal(end, at));
 }
 
+/* Sets how many hops a packet to a socket must still be able to make, at least.
+ * False: the system does not know that. */
+static bool
+limit_hops(int fd, int hops)
+{
+    bool limited =
+        setsockopt(fd, IPPROTO_IP, IP_MINTTL, &hops, sizeof(hops)) == 0;
+
+    return setsockopt(
+               fd, IPPROTO_IPV6, IPV6_MINHOPCOUNT, &hops, sizeof(hops)) == 0 ||
+           limited;
+}
+
 /* Notes a socket that is the listening one, or was accepted from it. */
 static void
 note_socket(int fd, void *arg)
@@ -130,8 +143,11 @@ note_socket(int fd, void *arg)
     length = sizeof(address);
     if (sockets->last_port != 0 &&
         getpeername(fd, (struct sockaddr *) &address, &length) == 0 &&
-        tp_host_port(&address) == sockets->last_port)
+        tp_host_port(&address) == sockets->last_port) {
         sockets->last_accepted = true;
+        limit_hops(
+            fd, 0); /* inherited; the kernel's answer to its end has 64 */
+    }
     if (sockets->end)
         shutdown(fd, SHUT_RD); /* UCX reads what there is, and then the end */
 }
@@ -154,8 +170,9 @@ find_sockets(const na_plugin_class *cls, struct sockets *sockets)
 }
 
 /* Drops packets to the listening socket but those of our own socket fd, whose port
- * is last_port. Connections that it has accepted are not concerned. */
-static void
+ * is last_port. Connections that it has accepted are not concerned. False: the
+ * system permits neither way. */
+static bool
 drop_others(const struct sockets *sockets, int fd)
 {
     /* a packet's first two bytes: the port that it is from */
@@ -171,20 +188,18 @@ drop_others(const struct sockets *sockets, int fd)
 
     if (setsockopt(sockets->fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
             sizeof(program)) == 0)
-        return;
-    /* Some systems permit filters to root only. Then by the hops that a packet
-     * may still make: others send with 64 or 128. A handshake that has begun
-     * can still end. */
+        return true;
+    /* Some systems permit filters to root only. Most others send with 64 or 128
+     * hops. A handshake that has begun can still end; later packets of that
+     * caller are dropped. */
     setsockopt(fd, IPPROTO_IP, IP_TTL, &hops, sizeof(hops));
-    setsockopt(sockets->fd, IPPROTO_IP, IP_MINTTL, &hops, sizeof(hops));
     setsockopt(fd, IPPROTO_IPV6, IPV6_UNICAST_HOPS, &hops, sizeof(hops));
-    setsockopt(
-        sockets->fd, IPPROTO_IPV6, IPV6_MINHOPCOUNT, &hops, sizeof(hops));
+    return limit_hops(sockets->fd, HOPS_MOST);
 }
 
 /* Connects a socket to the listener, whose packets pass. False: it can't be done. */
 static bool
-call_last(struct sockets *sockets, int fd)
+call_last(const na_plugin_class *cls, struct sockets *sockets, int fd)
 {
     struct sockaddr_storage own = {.ss_family = sockets->at.ss_family};
     socklen_t length = own.ss_family == AF_INET ? sizeof(struct sockaddr_in)
@@ -194,7 +209,10 @@ call_last(struct sockets *sockets, int fd)
         getsockname(fd, (struct sockaddr *) &own, &length) != 0)
         return false;
     sockets->last_port = tp_host_port(&own);
-    drop_others(sockets, fd);
+    if (!drop_others(sockets, fd))
+        TP_LOG(cls->host, WARNING,
+            "cannot keep callers away while a listener closes: %s",
+            strerror(errno));
     return connect(fd, (const struct sockaddr *) &sockets->at, length) == 0 ||
            errno == EINPROGRESS;
 }
@@ -211,7 +229,7 @@ ucx_listener_refuse(const na_plugin_class *cls)
         sockets.at.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return;
-    bool called = call_last(&sockets, fd);
+    bool called = call_last(cls, &sockets, fd);
     while (
         called && !sockets.last_accepted && tp_now() - begun_ns < CALLERS_NS) {
         sched_yield();

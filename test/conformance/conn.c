@@ -30,7 +30,7 @@ abstract_address(
 
     memset(address, 0, sizeof *address);
     address->sun_family = AF_UNIX;
-    length = snprintf(address->sun_path + 1, room, "talaria-wire%.16s/%.40s/%s",
+    length = snprintf(address->sun_path + 1, room, "talaria-wire%.8s/%.32s/%s",
         scope ? scope : "", cls->protocol, name);
     return (socklen_t) (offsetof(struct sockaddr_un, sun_path) + 1 +
                         (size_t) length);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,18 +80,22 @@ START_TEST(number_that_was_open_for_another_file_is_new)
     struct seen seen = {.count = 0};
     int ends[2];
 
+    int event = eventfd(0, EFD_CLOEXEC);
     int file = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
     int folder = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     ck_assert_int_ge(folder, 0);
     tp_descriptors_note(&noted);
+    close(event);
     close(file);
     close(folder);
+    ck_assert_int_eq(epoll_create1(0), event);
     ck_assert_int_eq(epoll_create1(0), file);
     ck_assert_int_eq(pipe(ends), 0);
     ck_assert_int_eq(ends[0], folder);
     tp_descriptors_each_new(&noted, see, &seen);
-    ck_assert_uint_eq(seen.count, 3);
-    ck_assert(seen.fds[file] && seen.fds[ends[0]] && seen.fds[ends[1]]);
+    ck_assert_uint_eq(seen.count, 4);
+    ck_assert(seen.fds[event] && seen.fds[file]);
+    ck_assert(seen.fds[ends[0]] && seen.fds[ends[1]]);
     memset(&seen, 0, sizeof(seen));
     tp_descriptors_note(&noted);
     tp_descriptors_each_new(&noted, see, &seen);
