@@ -300,7 +300,7 @@ wait_more(struct na_progress *progress, unsigned timeout_ms, int32_t count)
 
 /* Completes na_progress_wait after the first source's poll had events. */
 static inline __attribute__((always_inline)) na_return_t
-wait_no_more(struct na_progress *progress, unsigned timeout_ms)
+end_wait(struct na_progress *progress, unsigned timeout_ms)
 {
     if (__builtin_expect(progress->source_count > 1, 0) ||
         !na_progress_is_filled(progress) ||
@@ -317,7 +317,7 @@ complete_several(struct na_progress *progress, unsigned timeout_ms,
 {
     note_events(progress, count);
     complete_all(events, count);
-    return wait_no_more(progress, timeout_ms);
+    return end_wait(progress, timeout_ms);
 }
 
 /* One event is frequent enough to have a path of its own, without a loop. */
@@ -337,7 +337,7 @@ na_progress_wait(struct na_progress *progress, unsigned timeout_ms)
     }
     note_events(progress, 1);
     complete(&events[0]);
-    return wait_no_more(progress, timeout_ms);
+    return end_wait(progress, timeout_ms);
 }
 
 void

@@ -9,9 +9,6 @@
 
 #include "common/descriptor.h"
 
-#define FILE_BITS                                                              \
-    ((uint32_t) (sizeof(((struct tp_descriptors *) NULL)->files) * 8))
-
 void
 tp_descriptors_each_in(int folder, tp_descriptor_visit *visit, void *arg)
 {
@@ -52,18 +49,26 @@ tp_descriptors_each(tp_descriptor_visit *visit, void *arg)
     close(folder);
 }
 
-/* A number for what is open, by its name in /proc, which also tells kinds without
- * an inode of their own apart, and asks no file server. */
+size_t
+tp_descriptor_name(int fd, char *name, size_t size)
+{
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    ssize_t length = readlink(path, name, size - 1);
+    name[length > 0 ? length : 0] = '\0';
+    return length > 0 ? (size_t) length : 0;
+}
+
+/* A number for what is open. By its name, which asks no file server. */
 static uint16_t
 tag_of(int fd)
 {
-    char path[32];
     char name[64];
+    size_t length = tp_descriptor_name(fd, name, sizeof(name));
     uint32_t hash = 2166136261; /* FNV-1a */
 
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    ssize_t length = readlink(path, name, sizeof(name));
-    for (ssize_t i = 0; i < length; i++)
+    for (size_t i = 0; i < length; i++)
         hash = (hash ^ (unsigned char) name[i]) * 16777619;
     return (uint16_t) (hash >> 16 ^ hash);
 }

@@ -4,6 +4,7 @@
 #ifndef TP_DESCRIPTOR_H
 #define TP_DESCRIPTOR_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define TP_DESCRIPTORS 65536U       /* those above are not noted */
@@ -23,6 +24,10 @@ void tp_descriptors_each(tp_descriptor_visit *visit, void *arg);
 
 /* The same, where folder is /proc/self/fd, opened by the caller. */
 void tp_descriptors_each_in(int folder, tp_descriptor_visit *visit, void *arg);
+
+/* The name that the system has for what is open, cut to size, such as
+ * "socket:[123]" or "anon_inode:[eventpoll]". Returns its length; 0: fd is not open. */
+size_t tp_descriptor_name(int fd, char *name, size_t size);
 
 /* Adds those that are open. */
 void tp_descriptors_note(struct tp_descriptors *noted);

@@ -7,13 +7,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "common/descriptor.h"
 #include "common/host.h"
 #include "common/system.h"
 #include "descriptor.h"
@@ -35,16 +35,12 @@ kind_of_ucx(int fd)
     static const char *const kinds[] = {"pipe:", "anon_inode:[eventpoll]",
         "anon_inode:[eventfd]", "anon_inode:[timerfd]", "socket:", "/dev/null",
         "/dev/infiniband/", "/dev/shm/"};
-    char path[64];
-    char target[64];
+    char name[64];
 
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    ssize_t length = readlink(path, target, sizeof(target) - 1);
-    if (length < 0)
+    if (tp_descriptor_name(fd, name, sizeof(name)) == 0)
         return false;
-    target[length] = '\0';
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        if (strncmp(target, kinds[i], strlen(kinds[i])) == 0)
+        if (strncmp(name, kinds[i], strlen(kinds[i])) == 0)
             return true;
     return false;
 }

@@ -68,8 +68,7 @@ struct share {
     uint32_t number; /* of the range */
     uint32_t first;
     uint32_t count;
-    _Atomic uint64_t
-        *marks; /* of a get: where it says that a piece is copied */
+    _Atomic uint64_t *marks; /* of a get: set for each piece that is copied */
 };
 
 /* The owner reads what it is asked, and takes the last pieces of the range. */

@@ -17,8 +17,8 @@
 
 /* Shared by all processes. */
 struct guard {
-    _Atomic uint64_t
-        holder;           /* process << 32 | number of its endpoint; 0: none */
+    /* process << 32 | number of its endpoint; 0: none */
+    _Atomic uint64_t holder;
     uint64_t room_before; /* in the queue, before the holder put anything in */
     uint64_t tail_before;
     uint64_t magic; /* written last */
