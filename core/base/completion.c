@@ -63,7 +63,7 @@ base_completion_push(
         wake(queue);
         return;
     }
-    if (__builtin_expect(base_lock_leave_used(&queue->lock), 0))
+    if (__builtin_expect(!base_lock_leave_used(&queue->lock), 0))
         base_lock_wake(&queue->lock);
 }
 

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <linux/membarrier.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -16,9 +15,8 @@
 /* Spins before sleeping in the kernel: locks are held for some hundred
  * instructions. */
 #define SPINS 100
-/* Where a thread cannot fence others it waits so long: by then their writes are
- * seen. */
-#define UNFENCED_NS 1000000
+/* The first thread that waits looks at the lock so often. */
+#define FIRST_WAIT_NS 1000000
 
 static long
 futex(_Atomic uint32_t *word, int op, uint32_t value,
@@ -39,65 +37,62 @@ relax(void)
 #endif
 }
 
-/* Makes every other thread of this process do what a full fence does. Returns
- * false if the kernel has no such call, or forbids it. */
+/* Marks the lock, so that its releases look for waiting threads from now on.
+ * Returns true to the first thread that does. */
 static bool
-fence_others(void)
-{
-    static _Atomic bool registered;
-
-    if (!atomic_load_explicit(&registered, memory_order_relaxed)) {
-        if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED,
-                0, 0) != 0)
-            return false;
-        atomic_store_explicit(&registered, true, memory_order_relaxed);
-    }
-    return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
-}
-
-/* Before the first wait for a lock: from now on its releases check for waiting
- * threads. A release that is under way either sees that too, or its write precedes
- * the fence, and this thread sees the lock free. */
-static void
 contend(struct base_lock *lock)
 {
-    if (atomic_load_explicit(&lock->contended, memory_order_relaxed))
-        return;
-    atomic_store_explicit(&lock->contended, true, memory_order_relaxed);
-    if (!fence_others())
-        nanosleep(&(struct timespec){.tv_nsec = UNFENCED_NS}, NULL);
+    return !atomic_load_explicit(&lock->contended, memory_order_relaxed) &&
+           !atomic_exchange_explicit(
+               &lock->contended, true, memory_order_relaxed);
 }
 
-void
-base_lock_wait(struct base_lock *lock)
+/* Takes the lock as one that is waited for. Returns false if another thread has
+ * it. */
+static bool
+take_waited_for(struct base_lock *lock)
 {
+    /* Acquire as in base_lock_try_used. */
+    return atomic_exchange_explicit(&lock->state, BASE_LOCK_WAITED_FOR,
+               memory_order_acquire) == BASE_LOCK_FREE;
+}
+
+/* One release may have looked at the mark before the first thread set it, and
+ * wakes no thread. Therefore that thread sleeps for a limited time only. When it
+ * has the lock it wakes the next one, and every later holder sees the mark. */
+void
+base_lock_wait(struct base_lock *lock, uint32_t state)
+{
+    const struct timespec limit = {.tv_nsec = FIRST_WAIT_NS};
+    bool first;
+
+    /* The exchange has hidden from the holder that threads wait. If it has
+     * released the lock meanwhile and woken none, this thread gets the lock now,
+     * and its release wakes them. */
+    if (state == BASE_LOCK_WAITED_FOR && take_waited_for(lock))
+        return;
     for (int i = 0; i < SPINS; i++) {
-        if (atomic_load_explicit(&lock->held, memory_order_relaxed) == 0 &&
+        if (atomic_load_explicit(&lock->state, memory_order_relaxed) ==
+                BASE_LOCK_FREE &&
             base_lock_try(lock))
             return;
         relax();
     }
-    contend(lock);
-    /* The lock is left waited for, since this thread cannot know whether others
-     * wait as well. */
-    for (;;) {
-        atomic_store_explicit(&lock->waited_for, 1, memory_order_relaxed);
-        /* Pairs with the fence in base_lock_wake. */
-        atomic_thread_fence(memory_order_seq_cst);
-        if (base_lock_try(lock))
-            return;
-        futex(&lock->waited_for, FUTEX_WAIT, 1, NULL);
-    }
+    first = contend(lock);
+    /* This thread cannot know whether others wait as well. */
+    while (!take_waited_for(lock))
+        futex(&lock->state, FUTEX_WAIT, BASE_LOCK_WAITED_FOR,
+            first ? &limit : NULL);
 }
 
 void
 base_lock_wake(struct base_lock *lock)
 {
-    atomic_thread_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&lock->waited_for, memory_order_relaxed) == 0)
-        return;
-    atomic_store_explicit(&lock->waited_for, 0, memory_order_relaxed);
-    futex(&lock->waited_for, FUTEX_WAKE, 1, NULL);
+    /* The kernel looks at the address alone, which may be free memory by now, or
+     * another futex: its threads check what they wait for. */
+    if (atomic_exchange_explicit(&lock->state, BASE_LOCK_FREE,
+            memory_order_release) == BASE_LOCK_WAITED_FOR)
+        futex(&lock->state, FUTEX_WAKE, 1, NULL);
 }
 
 void

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A lock that is not used in classes opened for a single thread, and a signal
- * to wait for under it. Taking a free lock is one exchange, releasing it a store
- * and a load; they are inline where a call does it, and with pthread_mutex_t were
- * a tenth of its instructions.
+ * to wait for under it. Taking a free lock is one exchange, releasing it a
+ * load and a store; they are inline where a call does it, and with
+ * pthread_mutex_t were a tenth of its instructions. As with that, a release does
+ * not touch the lock once another thread can take it: who takes it next may free
+ * its memory.
  *
  * All locks of the core, outermost first. A thread takes them in this order
  * only, and holds none while user code runs:
@@ -34,11 +36,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { BASE_LOCK_FREE, BASE_LOCK_HELD, BASE_LOCK_WAITED_FOR };
+
 struct base_lock {
-    _Atomic uint32_t held;
-    /* A futex: 1 if threads may wait in the kernel. 0 ends such waits. */
-    _Atomic uint32_t waited_for;
-    _Atomic bool contended; /* it was 1, ever */
+    _Atomic uint32_t state; /* a futex, waited for while it is WAITED_FOR */
+    _Atomic bool contended; /* a thread had to wait, ever */
     bool single;            /* one thread only: nothing to lock */
 };
 
@@ -51,22 +53,27 @@ struct base_signal {
 static inline void
 base_lock_init(struct base_lock *lock, bool single)
 {
-    atomic_init(&lock->held, 0);
-    atomic_init(&lock->waited_for, 0);
+    atomic_init(&lock->state, BASE_LOCK_FREE);
     atomic_init(&lock->contended, false);
     lock->single = single;
 }
 
-/* The slow paths: another thread has the lock, or may wait for it. */
-void base_lock_wait(struct base_lock *lock);
+/* The slow paths. base_lock_wait takes a lock that another thread has, after an
+ * exchange that has replaced `state`; base_lock_wake releases one that others may
+ * wait for. */
+void base_lock_wait(struct base_lock *lock, uint32_t state);
 void base_lock_wake(struct base_lock *lock);
 
 /* base_lock_try of a lock that is used. */
 static inline bool
 base_lock_try_used(struct base_lock *lock)
 {
-    /* Acquire pairs with the release in base_lock_leave_used. */
-    return atomic_exchange_explicit(&lock->held, 1, memory_order_acquire) == 0;
+    uint32_t state = BASE_LOCK_FREE;
+
+    /* Acquire pairs with the releases in base_lock_leave_used and
+     * base_lock_wake. */
+    return atomic_compare_exchange_strong_explicit(&lock->state, &state,
+        BASE_LOCK_HELD, memory_order_acquire, memory_order_relaxed);
 }
 
 /* Takes the lock if it is free. */
@@ -76,24 +83,26 @@ base_lock_try(struct base_lock *lock)
     return lock->single || base_lock_try_used(lock);
 }
 
-/* base_lock_leave of a lock that is used. No read-modify-write: the processor may
- * look at `contended` before others see what it has written, and so miss a thread
- * that begins to wait. That thread takes care of it, in base_lock_wait. */
+/* base_lock_leave of a lock that is used. No read-modify-write: the first thread
+ * that ever waits for the lock may begin to between the load and the store, and
+ * is not woken then. It takes care of that, in base_lock_wait. */
 static inline bool
 base_lock_leave_used(struct base_lock *lock)
 {
+    if (atomic_load_explicit(&lock->contended, memory_order_relaxed))
+        return false;
     /* Release pairs with the acquires of the next thread that takes the lock.
      */
-    atomic_store_explicit(&lock->held, 0, memory_order_release);
-    atomic_signal_fence(memory_order_seq_cst);
-    return atomic_load_explicit(&lock->contended, memory_order_relaxed);
+    atomic_store_explicit(&lock->state, BASE_LOCK_FREE, memory_order_release);
+    return true;
 }
 
-/* Releases the lock. Returns whether the caller has to call base_lock_wake. */
+/* Releases the lock if no thread can be waiting for it. Otherwise it returns
+ * false, and the caller releases it by base_lock_wake. */
 static inline bool
 base_lock_leave(struct base_lock *lock)
 {
-    return !lock->single && base_lock_leave_used(lock);
+    return lock->single || base_lock_leave_used(lock);
 }
 
 void base_lock_acquire(struct base_lock *lock);
@@ -103,14 +112,22 @@ void base_lock_release(struct base_lock *lock);
 static inline void
 base_lock_enter(struct base_lock *lock)
 {
-    if (__builtin_expect(!base_lock_try(lock), 0))
-        base_lock_wait(lock);
+    uint32_t state;
+
+    if (lock->single)
+        return;
+    /* A processor needs less time for this than to compare and swap. Acquire as
+     * in base_lock_try_used. */
+    state = atomic_exchange_explicit(
+        &lock->state, BASE_LOCK_HELD, memory_order_acquire);
+    if (__builtin_expect(state != BASE_LOCK_FREE, 0))
+        base_lock_wait(lock, state);
 }
 
 static inline void
 base_lock_exit(struct base_lock *lock)
 {
-    if (__builtin_expect(base_lock_leave(lock), 0))
+    if (__builtin_expect(!base_lock_leave(lock), 0))
         base_lock_wake(lock);
 }
 

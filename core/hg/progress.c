@@ -98,7 +98,7 @@ HG_Trigger(hg_context_t *context, unsigned int timeout, unsigned int max_count,
         return trigger_locked(context, timeout, max_count, actual_count_p);
     if (actual_count_p)
         *actual_count_p = 1;
-    if (__builtin_expect(base_lock_leave_used(&queue->lock), 0))
+    if (__builtin_expect(!base_lock_leave_used(&queue->lock), 0))
         return wake_and_run(context, completion);
     completion->run(completion);
     return HG_SUCCESS;

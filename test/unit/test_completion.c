@@ -373,7 +373,7 @@ START_TEST(push_that_has_to_wait_wakes_waiting_consumer)
     }
     ck_assert(waits);
     pushing = start(push_first, NULL);
-    while (atomic_load(&queue.lock.waited_for) == 0 &&
+    while (atomic_load(&queue.lock.state) != BASE_LOCK_WAITED_FOR &&
            base_time_left(deadline) > 0)
         sched_yield();
     base_lock_release(&queue.lock);

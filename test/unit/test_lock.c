@@ -6,22 +6,17 @@
 #include "runner.h"
 
 #include <check.h>
-#include <errno.h>
-#include <linux/filter.h>
-#include <linux/membarrier.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stddef.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include <stdlib.h>
+#include <time.h>
 
 #define THREADS 3U
 #define ROUNDS 20000U  /* locks of each thread */
 #define LATE_MS 20000U /* limit for an expected wake-up */
 #define HAND_OVERS 20000U
 #define HAND_OVER_DELAYS 2000U /* different ones, in full fences */
+#define SETTLE_NS 20000000     /* all threads wait by then */
 
 static pthread_t
 start(void *(*body)(void *), void *arg)
@@ -42,7 +37,7 @@ START_TEST(lock_held_cannot_be_taken)
     base_lock_release(&lock);
     ck_assert(base_lock_try(&lock));
     base_lock_release(&lock);
-    ck_assert_uint_eq(lock.held, 0);
+    ck_assert_uint_eq(lock.state, BASE_LOCK_FREE);
 }
 END_TEST
 
@@ -54,9 +49,9 @@ START_TEST(lock_of_single_thread_mode_is_not_taken)
     ck_assert(base_lock_try(&lock));
     ck_assert(base_lock_try(&lock));
     base_lock_acquire(&lock);
-    ck_assert_uint_eq(lock.held, 0);
+    ck_assert_uint_eq(lock.state, BASE_LOCK_FREE);
     base_lock_release(&lock);
-    ck_assert_uint_eq(lock.held, 0);
+    ck_assert_uint_eq(lock.state, BASE_LOCK_FREE);
 }
 END_TEST
 
@@ -143,23 +138,119 @@ START_TEST(lock_released_while_a_thread_begins_to_wait)
 }
 END_TEST
 
-/* As a sandbox may forbid it. */
-START_TEST(lock_released_likewise_without_membarrier)
+static void *
+take_handed(void *arg)
 {
-    struct sock_filter filter[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog program = {
-        .len = sizeof filter / sizeof filter[0], .filter = filter};
+    base_lock_acquire(&handed.lock);
+    atomic_fetch_add(&handed.taken, 1);
+    base_lock_release(&handed.lock);
+    return arg;
+}
 
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
-        return; /* a sandbox without seccomp: nothing to forbid it with */
-    ck_assert_int_lt(syscall(SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0), 0);
-    hand_over(HAND_OVERS / 10); /* each wait takes a millisecond */
+static bool
+reaches(const _Atomic uint32_t *word, uint32_t value, uint64_t deadline)
+{
+    while (atomic_load(word) != value && base_time_left(deadline) > 0)
+        sched_yield();
+    return atomic_load(word) == value;
+}
+
+/* The first release of a lock that is waited for may not know it. */
+START_TEST(lock_released_unaware_of_several_threads_that_wait)
+{
+    uint64_t deadline = base_time_deadline(LATE_MS);
+    pthread_t threads[THREADS];
+
+    base_lock_init(&handed.lock, false);
+    base_lock_acquire(&handed.lock);
+    for (uint32_t i = 0; i < THREADS; i++)
+        threads[i] = start(take_handed, NULL);
+    ck_assert(reaches(&handed.lock.state, BASE_LOCK_WAITED_FOR, deadline));
+    ck_assert(handed.lock.contended);
+    nanosleep(&(struct timespec){.tv_nsec = SETTLE_NS}, NULL);
+    ck_assert(!base_lock_try(&handed.lock));
+    ck_assert_uint_eq(handed.lock.state, BASE_LOCK_WAITED_FOR);
+    /* as the holder does that looked at `contended` before */
+    atomic_store(&handed.lock.state, BASE_LOCK_FREE);
+    ck_assert_msg(reaches(&handed.taken, THREADS, deadline),
+        "the lock is free, and %u of %u threads sleep", THREADS - handed.taken,
+        THREADS);
+    for (uint32_t i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+END_TEST
+
+/* A thread that begins to wait hides for a moment that another one sleeps. The
+ * lock is released just then. */
+START_TEST(lock_released_while_a_sleeping_thread_is_hidden)
+{
+    uint64_t deadline = base_time_deadline(LATE_MS);
+    pthread_t thread;
+    uint32_t state;
+
+    base_lock_init(&handed.lock, false);
+    atomic_store(&handed.lock.contended, true);
+    base_lock_acquire(&handed.lock);
+    thread = start(take_handed, NULL);
+    ck_assert(reaches(&handed.lock.state, BASE_LOCK_WAITED_FOR, deadline));
+    nanosleep(&(struct timespec){.tv_nsec = SETTLE_NS}, NULL);
+    state = atomic_exchange(&handed.lock.state, BASE_LOCK_HELD);
+    base_lock_release(&handed.lock);
+    base_lock_wait(&handed.lock, state);
+    base_lock_release(&handed.lock);
+    ck_assert(reaches(&handed.taken, 1, deadline));
+    pthread_join(thread, NULL);
+}
+END_TEST
+
+static _Atomic(struct base_lock *) passed;
+
+static struct base_lock *
+make_lock(bool contended)
+{
+    struct base_lock *lock = malloc(sizeof *lock);
+
+    ck_assert_ptr_nonnull(lock);
+    base_lock_init(lock, false);
+    atomic_store(&lock->contended, contended);
+    return lock;
+}
+
+static void *
+take_and_free_each(void *arg)
+{
+    const uint32_t *locks = arg;
+
+    for (uint32_t i = 0; i < *locks; i++) {
+        struct base_lock *lock;
+
+        while (!(lock = atomic_exchange(&passed, NULL)))
+            sched_yield();
+        base_lock_acquire(lock);
+        free(lock);
+    }
+    return NULL;
+}
+
+/* 0 before a thread has ever waited for the lock, 1 after. Sanitizers see uses
+ * of freed memory. */
+START_TEST(lock_may_be_freed_by_the_next_holder)
+{
+    uint32_t locks = HAND_OVERS;
+    pthread_t thread = start(take_and_free_each, &locks);
+
+    for (uint32_t i = 0; i < locks; i++) {
+        struct base_lock *lock = make_lock(_i == 1);
+
+        base_lock_acquire(lock);
+        atomic_store(&passed, lock);
+        for (uint32_t j = 0; j < i % HAND_OVER_DELAYS; j++)
+            atomic_thread_fence(memory_order_seq_cst);
+        base_lock_release(lock);
+        while (atomic_load(&passed))
+            sched_yield();
+    }
+    pthread_join(thread, NULL);
 }
 END_TEST
 
@@ -234,7 +325,9 @@ main(void)
     tcase_add_test(tcase, lock_of_single_thread_mode_is_not_taken);
     tcase_add_test(tcase, lock_in_several_threads_has_one_holder);
     tcase_add_test(tcase, lock_released_while_a_thread_begins_to_wait);
-    tcase_add_test(tcase, lock_released_likewise_without_membarrier);
+    tcase_add_test(tcase, lock_released_unaware_of_several_threads_that_wait);
+    tcase_add_test(tcase, lock_released_while_a_sleeping_thread_is_hidden);
+    tcase_add_loop_test(tcase, lock_may_be_freed_by_the_next_holder, 0, 2);
     tcase_add_test(tcase, signal_wait_times_out);
     tcase_add_test(tcase, signal_all_wakes_all_waiters);
     return run_tcase("lock", tcase);
