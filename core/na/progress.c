@@ -189,8 +189,7 @@ lead(struct na_progress *progress, uint64_t deadline)
         if (progress->no_block || spins(progress, now - spin_from)) {
             if (!progress->spin.trial && yields(now - spin_from, &next) &&
                 na_yield_may(&progress->yield, progress->spin.events, now)) {
-                na_yield_now(&progress->yield);
-                now = base_time_now();
+                now = na_yield_now(&progress->yield);
             }
             continue;
         }
@@ -258,6 +257,20 @@ note_events(struct na_progress *progress, uint32_t count)
     na_spin_count(&progress->spin, count);
 }
 
+/* After a poll without waiting that found nothing. Returns whether the thread may
+ * yield. */
+static bool
+may_yield(struct na_progress *progress)
+{
+    uint64_t now;
+
+    if (!na_spin_yields(&progress->spin))
+        return false;
+    now = base_time_now();
+    na_spin_pace(&progress->spin, now);
+    return na_yield_may(&progress->yield, progress->spin.events, now);
+}
+
 /* Completes na_progress_wait after a poll that returned count, when more is to
  * do than to return. Releases the lock. */
 static __attribute__((noinline)) na_return_t
@@ -268,9 +281,7 @@ wait_on(struct na_progress *progress, unsigned timeout_ms, int32_t count)
 
     if (ret == NA_SUCCESS && !na_progress_is_filled(progress)) {
         ret = timeout_ms > 0 ? wait_filled(progress, timeout_ms) : NA_TIMEOUT;
-        yield = timeout_ms == 0 && na_spin_yields(&progress->spin) &&
-                na_yield_may(
-                    &progress->yield, progress->spin.events, base_time_now());
+        yield = timeout_ms == 0 && may_yield(progress);
     }
     if (na_progress_sleepers(progress) != 0) {
         attend(progress);
@@ -279,7 +290,7 @@ wait_on(struct na_progress *progress, unsigned timeout_ms, int32_t count)
     }
     base_lock_exit(&progress->lock);
     if (yield)
-        na_yield_now(&progress->yield);
+        na_spin_yielded(&progress->spin, na_yield_now(&progress->yield));
     return ret;
 }
 

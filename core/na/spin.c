@@ -20,10 +20,20 @@
 #define PERIOD_MIN_NS 8000000U
 #define PERIOD_MAX_NS 128000000U
 
-/* Polls without an event before a yield. An empty poll takes some 100 ns, as
- * does a yield when no other thread wants the processor. */
-#define YIELD_POLLS_MIN 32U
-#define YIELD_POLLS_MAX 512U
+/* Time from one yield to the next while polls find nothing. A yield takes some
+ * 200 ns when no other thread wants the processor. */
+#define YIELD_NS 1000U
+#define YIELD_POLLS_MIN 2U
+#define YIELD_POLLS_MAX 64U
+
+/* A program whose polls are further apart than this does something else in
+ * between, and yields after so many of them. */
+#define BUSY_NS 5000U
+#define BUSY_POLLS 512U
+
+/* Time from one empty poll to the next in a loop that does nothing else, until it
+ * is known. */
+#define POLL_NS 125U
 
 static uint64_t
 doubled(uint64_t period_ns)
@@ -57,7 +67,8 @@ na_spin_init(struct na_spin *spin)
 {
     *spin = (struct na_spin){.period_ns = PERIOD_MIN_NS,
         .sleep_period_ns = PERIOD_MIN_NS,
-        .yield_polls = YIELD_POLLS_MIN,
+        .yield_polls = YIELD_NS / POLL_NS,
+        .poll_ns = POLL_NS,
         .look_period = LOOK_MIN};
 }
 
@@ -171,12 +182,45 @@ na_spin_yields(struct na_spin *spin)
     if (spin->idle_events != spin->events) {
         spin->idle_events = spin->events;
         spin->idle_polls = 0;
-        spin->yield_polls = YIELD_POLLS_MIN;
     }
     if (++spin->idle_polls < spin->yield_polls)
         return false;
     spin->idle_polls = 0;
-    if (spin->yield_polls < YIELD_POLLS_MAX)
-        spin->yield_polls *= 2;
     return true;
+}
+
+/* The time of a poll falls at once, and rises slowly: a thread that was preempted
+ * between two polls has not worked. */
+static void
+note_poll(struct na_spin *spin, uint64_t poll_ns)
+{
+    spin->poll_ns += spin->poll_ns / 8 + 1;
+    if (poll_ns < spin->poll_ns)
+        spin->poll_ns = poll_ns > 0 ? poll_ns : 1;
+}
+
+static uint32_t
+polls_of(uint64_t poll_ns)
+{
+    uint64_t polls = YIELD_NS / poll_ns;
+
+    if (poll_ns > BUSY_NS)
+        return BUSY_POLLS;
+    if (polls < YIELD_POLLS_MIN)
+        return YIELD_POLLS_MIN;
+    return polls < YIELD_POLLS_MAX ? (uint32_t) polls : YIELD_POLLS_MAX;
+}
+
+void
+na_spin_pace(struct na_spin *spin, uint64_t now)
+{
+    uint64_t since = atomic_load_explicit(&spin->pace_ns, memory_order_relaxed);
+
+    /* Another thread's yield may have ended after now. */
+    if (since != 0 && since < now && spin->pace_events == spin->events) {
+        note_poll(spin, (now - since) / spin->yield_polls);
+        spin->yield_polls = polls_of(spin->poll_ns);
+    }
+    spin->pace_events = spin->events;
+    na_spin_yielded(spin, now);
 }

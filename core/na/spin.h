@@ -17,11 +17,14 @@
  * sleep at once.
  *
  * A program that polls in a loop without waiting spins itself. Such polls yield
- * the processor when they find nothing.
+ * the processor every microsecond while they find nothing. How many polls
+ * that are depends on the program's loop. One that does something else in
+ * between yields seldom.
  */
 #ifndef NA_SPIN_H
 #define NA_SPIN_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -40,6 +43,9 @@ struct na_spin {
     uint32_t idle_events;     /* value of events at the first empty poll */
     uint32_t idle_polls;      /* empty polls since then, or since a yield */
     uint32_t yield_polls;     /* empty polls until the next yield */
+    uint32_t pace_events;     /* value of events at the last yield */
+    _Atomic uint64_t pace_ns; /* when that ended; 0: none yet */
+    uint64_t poll_ns;         /* time from one empty poll to the next */
     bool oversubscribed;      /* what the last look has found */
     uint32_t look_waits;      /* waits until the next look */
     uint32_t look_period;     /* and from then to the one after it */
@@ -74,8 +80,18 @@ na_spin_goes_on(struct na_spin *spin, uint64_t spun_ns)
  * already. */
 void na_spin_learn(struct na_spin *spin, uint64_t waited_ns, uint64_t now);
 
-/* A poll without waiting found nothing. Returns whether its thread may
- * yield now: after a number of such polls in a row, which doubles each time. */
+/* A poll without waiting found nothing. Returns whether its thread may yield now:
+ * after a number of such polls in a row. The caller then calls na_spin_pace. */
 bool na_spin_yields(struct na_spin *spin);
+
+/* Adapts that number to the time that the polls since the last yield have taken. */
+void na_spin_pace(struct na_spin *spin, uint64_t now);
+
+/* The yield has ended. Needs no lock. */
+static inline void
+na_spin_yielded(struct na_spin *spin, uint64_t now)
+{
+    atomic_store_explicit(&spin->pace_ns, now, memory_order_relaxed);
+}
 
 #endif /* NA_SPIN_H */

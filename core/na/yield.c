@@ -19,12 +19,12 @@
  * slice, which is 0.7 ms at least with Linux's default settings. */
 #define SLICE_NS 250000U
 
-/* One yield of so many is observed, which takes two more system calls. A prime, as
- * the yields of a round trip may repeat. */
-#define OBSERVED_PERIOD 61U
+/* Longer than a yield that lets no other thread run, shorter than one that does:
+ * that has two context switches. */
+#define SWITCH_NS 1000U
 
 /* After so many useless yields in a row, one is made in so much time. */
-#define USELESS_MAX 8U
+#define USELESS_MAX 512U
 #define USELESS_NS 500000U
 
 void
@@ -111,7 +111,7 @@ na_yield_may(struct na_yield *yield, uint32_t events, uint64_t now)
 }
 
 void
-na_yield_observed(struct na_yield *yield, bool switched)
+na_yield_note(struct na_yield *yield, bool switched)
 {
     uint32_t useless =
         atomic_load_explicit(&yield->useless, memory_order_relaxed);
@@ -121,19 +121,6 @@ na_yield_observed(struct na_yield *yield, bool switched)
     else if (useless < USELESS_MAX)
         useless++;
     atomic_store_explicit(&yield->useless, useless, memory_order_relaxed);
-}
-
-/* Returns whether to observe this yield. Threads that yield at the same time may
- * count one too few. */
-static bool
-observes(struct na_yield *yield)
-{
-    uint32_t count = atomic_load_explicit(&yield->count, memory_order_relaxed);
-    bool observed = count == 0 || is_useless(yield);
-
-    atomic_store_explicit(&yield->count,
-        count == 0 ? OBSERVED_PERIOD - 1 : count - 1, memory_order_relaxed);
-    return observed;
 }
 
 /* How often another thread has run instead of the calling one; 0: not known. */
@@ -147,9 +134,10 @@ switches(void)
     return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
-/* Yields. Returns whether another thread has run meanwhile, or may have. */
+/* Yields. Returns whether another thread has run meanwhile, or may have. Two more
+ * system calls make certain. */
 static bool
-yield_observed(void)
+yield_for_certain(void)
 {
     long before = switches(), after;
 
@@ -167,17 +155,21 @@ na_yield_is_costly(uint64_t took_ns, long runnable, long processors)
     return took_ns > SLICE_NS * (uint64_t) (others > 1 ? others : 1);
 }
 
-void
+uint64_t
 na_yield_now(struct na_yield *yield)
 {
-    uint64_t before = base_time_now(), took;
+    uint64_t before = base_time_now(), after, took;
+    bool rare = is_useless(yield), switched = false;
 
-    if (observes(yield))
-        na_yield_observed(yield, yield_observed());
+    if (rare)
+        switched = yield_for_certain();
     else
         sched_yield();
-    took = base_time_now() - before;
+    after = base_time_now();
+    took = after - before;
+    na_yield_note(yield, rare ? switched : took > SWITCH_NS);
     if (took > SLICE_NS &&
         na_yield_is_costly(took, na_load_runnable(), na_load_processors()))
         atomic_fetch_add_explicit(&yield->lost_ns, took, memory_order_relaxed);
+    return after;
 }

@@ -12,9 +12,10 @@
  * would never notice what that costs.
  *
  * A yield is useless where no other thread wants the processor: a system call
- * that delays the next poll. Some yields are observed. After several that let no
- * other thread run only few are made, each of them observed, until one has let
- * another thread run.
+ * that delays the next poll. After some hundred that took no longer than such a
+ * call only few are made, until one has let another thread run, by the kernel's
+ * count. One in a hundred that is useful is reason enough to go on: a thread that
+ * answers may want the processor for a part of the time only.
  */
 #ifndef NA_YIELD_H
 #define NA_YIELD_H
@@ -32,8 +33,7 @@ struct na_yield {
     uint64_t event_ns;        /* mean time between events in the other mode */
     uint32_t wait;            /* windows until the other mode may be tried */
     uint32_t period;          /* value of wait after the next failed trial */
-    _Atomic uint32_t count;   /* yields until the next one is observed */
-    _Atomic uint32_t useless; /* useless yields in a row, of those observed */
+    _Atomic uint32_t useless; /* useless yields in a row */
     uint64_t last_ns;         /* when the last yield was permitted */
 };
 
@@ -43,12 +43,12 @@ void na_yield_init(struct na_yield *yield);
  * now: base/time.h. Called under the lock of progress. */
 bool na_yield_may(struct na_yield *yield, uint32_t events, uint64_t now);
 
-/* Yields the processor, and notes what that cost. Needs no lock. */
-void na_yield_now(struct na_yield *yield);
+/* Yields the processor, and notes what that cost. Returns when it has ended, as
+ * base/time.h. Needs no lock. */
+uint64_t na_yield_now(struct na_yield *yield);
 
-/* Notes an observed yield: whether another thread has run meanwhile. Needs no
- * lock. */
-void na_yield_observed(struct na_yield *yield, bool switched);
+/* Notes whether another thread has run during a yield. Needs no lock. */
+void na_yield_note(struct na_yield *yield, bool switched);
 
 /* A yield took took_ns while runnable threads, this one included, shared the
  * processors; 0 threads: not known. Returns whether another thread has used up a

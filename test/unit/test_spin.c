@@ -179,42 +179,83 @@ START_TEST(spin_that_pays_again_is_resumed)
 }
 END_TEST
 
+/* Polls that find nothing, one in poll_ns. Returns how many of them yielded, for
+ * yield_ns each. */
 static uint32_t
-count_yields(struct na_spin *spin, uint32_t polls)
+poll_in_vain(struct na_spin *spin, uint32_t polls, uint32_t poll_ns,
+    uint32_t yield_ns, uint64_t *now_p)
 {
     uint32_t yields = 0;
 
-    for (uint32_t i = 0; i < polls; i++)
-        yields += na_spin_yields(spin);
+    for (uint32_t i = 0; i < polls; i++) {
+        *now_p += poll_ns;
+        if (!na_spin_yields(spin))
+            continue;
+        na_spin_pace(spin, *now_p);
+        *now_p += yield_ns;
+        na_spin_yielded(spin, *now_p);
+        yields++;
+    }
     return yields;
 }
 
-START_TEST(polls_without_events_yield_less_and_less)
+/* Whatever a poll takes; at least every 64th yields, at most every second one. */
+START_TEST(polls_in_vain_yield_every_microsecond)
 {
     struct na_spin spin;
-    uint32_t first, later;
+    uint64_t now = 1;
 
     na_spin_init(&spin);
-    ck_assert_uint_eq(count_yields(&spin, 10), 0);
-    first = count_yields(&spin, 1000);
-    later = count_yields(&spin, 100000);
-    ck_assert_uint_ge(first, 2);
-    ck_assert_uint_ge(later, 100);
-    ck_assert_uint_le(later, 300);
+    poll_in_vain(&spin, 1000, 100, 200, &now);
+    ck_assert_uint_eq(poll_in_vain(&spin, 20000, 100, 200, &now), 2000);
+    poll_in_vain(&spin, 999, 300, 200, &now);
+    ck_assert_uint_ge(poll_in_vain(&spin, 2000, 300, 200, &now), 666);
+    ck_assert_uint_le(poll_in_vain(&spin, 2000, 300, 200, &now), 667);
+    poll_in_vain(&spin, 1000, 4000, 200, &now);
+    ck_assert_uint_eq(poll_in_vain(&spin, 2000, 4000, 200, &now), 1000);
+    poll_in_vain(&spin, 100, 10, 0, &now);
+    ck_assert_uint_eq(poll_in_vain(&spin, 6400, 10, 0, &now), 100);
     na_spin_count(&spin, 1);
-    ck_assert_uint_eq(count_yields(&spin, 10), 0);
-    ck_assert_uint_ge(count_yields(&spin, 1000), 2);
+    ck_assert_uint_eq(poll_in_vain(&spin, 63, 10, 0, &now), 0);
+}
+END_TEST
+
+/* Others may run for a time slice meanwhile. */
+START_TEST(time_of_a_yield_is_no_time_of_polls)
+{
+    struct na_spin spin;
+    uint64_t now = 1;
+
+    na_spin_init(&spin);
+    poll_in_vain(&spin, 1000, 100, 4000000, &now);
+    ck_assert_uint_eq(poll_in_vain(&spin, 20000, 100, 4000000, &now), 2000);
+}
+END_TEST
+
+START_TEST(program_that_works_between_polls_yields_seldom)
+{
+    struct na_spin spin;
+    uint64_t now = 1;
+
+    na_spin_init(&spin);
+    poll_in_vain(&spin, 2000, 20000, 200, &now);
+    ck_assert_uint_eq(poll_in_vain(&spin, 5120, 20000, 200, &now), 10);
+    /* preempted once, a loop without work is still one */
+    poll_in_vain(&spin, 2000, 100, 200, &now);
+    now += 4000000;
+    ck_assert_uint_ge(poll_in_vain(&spin, 1000, 100, 200, &now), 90);
 }
 END_TEST
 
 START_TEST(polls_with_events_do_not_yield)
 {
     struct na_spin spin;
+    uint64_t now = 1;
 
     na_spin_init(&spin);
     for (int i = 0; i < 100000; i++) {
         na_spin_count(&spin, 1);
-        ck_assert_uint_eq(count_yields(&spin, 10), 0);
+        ck_assert_uint_eq(poll_in_vain(&spin, 7, 100, 200, &now), 0);
     }
 }
 END_TEST
@@ -310,7 +351,9 @@ main(void)
     tcase_add_test(tcase, spin_with_more_events_is_kept);
     tcase_add_test(tcase, spin_of_idle_process_is_kept);
     tcase_add_test(tcase, spin_that_pays_again_is_resumed);
-    tcase_add_test(tcase, polls_without_events_yield_less_and_less);
+    tcase_add_test(tcase, polls_in_vain_yield_every_microsecond);
+    tcase_add_test(tcase, time_of_a_yield_is_no_time_of_polls);
+    tcase_add_test(tcase, program_that_works_between_polls_yields_seldom);
     tcase_add_test(tcase, polls_with_events_do_not_yield);
     tcase_add_test(
         tcase, spin_beside_more_threads_than_processors_is_oversubscribed);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define US UINT64_C(1000)
+#define USELESS 512 /* yields in a row, after which they are rare */
 #define MS UINT64_C(1000000)
 
 /* A simulation: time between events with yields and without, and the part of the
@@ -152,15 +153,15 @@ START_TEST(useless_yields_become_rare)
     struct na_yield yield;
 
     na_yield_init(&yield);
-    for (int i = 0; i < 7; i++)
-        na_yield_observed(&yield, false);
+    for (int i = 0; i < USELESS - 1; i++)
+        na_yield_note(&yield, false);
     ck_assert_uint_eq(made(&yield, 5), 5000);
-    na_yield_observed(&yield, false);
+    na_yield_note(&yield, false);
     ck_assert_uint_eq(made(&yield, 5), 10);
     /* one that lets another thread run restores them */
-    na_yield_observed(&yield, true);
+    na_yield_note(&yield, true);
     ck_assert_uint_eq(made(&yield, 5), 5000);
-    na_yield_observed(&yield, false);
+    na_yield_note(&yield, false);
     ck_assert_uint_eq(made(&yield, 5), 5000);
 }
 END_TEST
@@ -185,16 +186,20 @@ static atomic_bool ended;
 static void *
 yield_until_ended(void *arg)
 {
-    while (!atomic_load(&ended))
+    while (!atomic_load(&ended)) {
+        uint64_t end = base_time_now() + 20 * US;
+
+        while (base_time_now() < end)
+            ;
         sched_yield();
+    }
     return arg;
 }
 
-/* Another thread on the same processor yields too. Rare yields are all observed:
- * one of them soon lets that thread run. How soon depends on what both have run
- * before, so it is tried several times, with 40 yields, fewer than the 61 of which
- * one is observed otherwise. */
-START_TEST(rare_yields_beside_another_thread_resume)
+/* Another thread on the same processor yields too: one of several yields lets it
+ * run. How soon depends on what both have run before, so it is tried several
+ * times. 0: yields are frequent, 1: rare. */
+START_TEST(yields_beside_another_thread_are_useful)
 {
     struct na_yield yield;
     pthread_t other;
@@ -204,9 +209,8 @@ START_TEST(rare_yields_beside_another_thread_resume)
     uint64_t end = base_time_now() + 5000 * MS;
     do {
         na_yield_init(&yield);
-        na_yield_now(&yield);
-        for (int i = 0; i < 8; i++)
-            na_yield_observed(&yield, false);
+        for (int i = 0; i < (_i == 1 ? USELESS : USELESS / 4); i++)
+            na_yield_note(&yield, false);
         for (int i = 0; i < 40 && atomic_load(&yield.useless) > 0; i++)
             na_yield_now(&yield);
     } while (atomic_load(&yield.useless) > 0 && base_time_now() < end);
@@ -225,21 +229,31 @@ switches(void)
     return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
-/* However busy the machine is: a yield that let no thread run is useless. */
+/* However busy the machine is: a rare yield that let no thread run is useless, and
+ * now and then a frequent one takes little time. */
 START_TEST(yields_without_a_switch_are_useless)
 {
     struct na_yield yield;
+    uint32_t useless = 0;
 
     while (switches() == 0) /* which would mean that nothing is counted */
         usleep(100);
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 2000; i++) {
+        bool rare = i % 2 != 0;
         long before = switches();
+        uint32_t count;
 
-        na_yield_init(&yield); /* so that the next one is observed */
+        na_yield_init(&yield);
+        atomic_store(&yield.useless, rare ? USELESS : 0);
         na_yield_now(&yield);
-        if (switches() == before)
-            ck_assert_uint_eq(atomic_load(&yield.useless), 1);
+        count = atomic_load(&yield.useless);
+        if (switches() != before)
+            continue;
+        if (rare)
+            ck_assert_uint_eq(count, USELESS);
+        useless += count > 0 && !rare;
     }
+    ck_assert_uint_gt(useless, 0);
 }
 END_TEST
 
@@ -256,7 +270,7 @@ main(void)
     tcase_add_test(tcase, cost_depends_on_the_number_of_threads);
     tcase_set_timeout(tcase, 20);
     tcase_add_test(tcase, useless_yields_become_rare);
-    tcase_add_test(tcase, rare_yields_beside_another_thread_resume);
+    tcase_add_loop_test(tcase, yields_beside_another_thread_are_useful, 0, 2);
     tcase_add_test(tcase, yields_without_a_switch_are_useless);
     return run_tcase("yield", tcase);
 }
