@@ -15,7 +15,7 @@
 /* Spins before sleeping in the kernel: locks are held for some hundred
  * instructions. */
 #define SPINS 100
-/* The first thread that waits looks at the lock so often. */
+/* How often the first thread that waits looks at the lock. */
 #define FIRST_WAIT_NS 1000000
 
 static long
@@ -52,14 +52,15 @@ contend(struct base_lock *lock)
 static bool
 take_waited_for(struct base_lock *lock)
 {
-    /* Acquire as in base_lock_try_used. */
+    /* Acquire as in base_lock_try_used. Release, so that a holder that sees this
+     * state sees the mark as well. */
     return atomic_exchange_explicit(&lock->state, BASE_LOCK_WAITED_FOR,
-               memory_order_acquire) == BASE_LOCK_FREE;
+               memory_order_acq_rel) == BASE_LOCK_FREE;
 }
 
-/* One release may have looked at the mark before the first thread set it, and
- * wakes no thread. Therefore that thread sleeps for a limited time only. When it
- * has the lock it wakes the next one, and every later holder sees the mark. */
+/* A release may look at the mark before the first thread has set it, and wakes no
+ * thread then. Therefore that thread sleeps for a limited time only. When it has
+ * had the lock it wakes the next one, and every later holder sees the mark. */
 void
 base_lock_wait(struct base_lock *lock, uint32_t state)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A lock that is not used in classes opened for a single thread, and a signal
- * to wait for under it. Taking a free lock is one exchange, releasing it a
- * load and a store; they are inline where a call does it, and with
- * pthread_mutex_t were a tenth of its instructions. As with that, a release does
- * not touch the lock once another thread can take it: who takes it next may free
- * its memory.
+ * to wait for under it. Taking a free lock is one atomic operation; releasing it
+ * is a load and a store, or one atomic operation after threads have had to wait
+ * for it. Both are inline where a call does it, and with pthread_mutex_t were a
+ * tenth of its instructions. As with that, a release does not touch the lock once
+ * another thread can take it: who takes it next may free its memory.
  *
  * All locks of the core, outermost first. A thread takes them in this order
  * only, and holds none while user code runs:
@@ -84,8 +84,8 @@ base_lock_try(struct base_lock *lock)
 }
 
 /* base_lock_leave of a lock that is used. No read-modify-write: the first thread
- * that ever waits for the lock may begin to between the load and the store, and
- * is not woken then. It takes care of that, in base_lock_wait. */
+ * that ever waits for the lock may begin to wait between the load and the store,
+ * and is not woken then. It takes care of that, in base_lock_wait. */
 static inline bool
 base_lock_leave_used(struct base_lock *lock)
 {
@@ -97,8 +97,8 @@ base_lock_leave_used(struct base_lock *lock)
     return true;
 }
 
-/* Releases the lock if no thread can be waiting for it. Otherwise it returns
- * false, and the caller releases it by base_lock_wake. */
+/* Releases the lock if no thread has ever waited for it, as far as this one sees.
+ * Otherwise it returns false, and the caller releases it by base_lock_wake. */
 static inline bool
 base_lock_leave(struct base_lock *lock)
 {

@@ -257,18 +257,18 @@ note_events(struct na_progress *progress, uint32_t count)
     na_spin_count(&progress->spin, count);
 }
 
-/* After a poll without waiting that found nothing. Returns whether the thread may
- * yield. */
-static bool
+/* After a poll without waiting that found nothing. Returns the time if the thread
+ * may yield, or 0. */
+static uint64_t
 may_yield(struct na_progress *progress)
 {
     uint64_t now;
 
     if (!na_spin_yields(&progress->spin))
-        return false;
+        return 0;
     now = base_time_now();
     na_spin_pace(&progress->spin, now);
-    return na_yield_may(&progress->yield, progress->spin.events, now);
+    return na_yield_may(&progress->yield, progress->spin.events, now) ? now : 0;
 }
 
 /* Completes na_progress_wait after a poll that returned count, when more is to
@@ -277,11 +277,11 @@ static __attribute__((noinline)) na_return_t
 wait_on(struct na_progress *progress, unsigned timeout_ms, int32_t count)
 {
     na_return_t ret = failure(progress, count);
-    bool yield = false;
+    uint64_t yield_ns = 0;
 
     if (ret == NA_SUCCESS && !na_progress_is_filled(progress)) {
         ret = timeout_ms > 0 ? wait_filled(progress, timeout_ms) : NA_TIMEOUT;
-        yield = timeout_ms == 0 && may_yield(progress);
+        yield_ns = timeout_ms == 0 ? may_yield(progress) : 0;
     }
     if (na_progress_sleepers(progress) != 0) {
         attend(progress);
@@ -289,8 +289,9 @@ wait_on(struct na_progress *progress, unsigned timeout_ms, int32_t count)
             ret = NA_SUCCESS;
     }
     base_lock_exit(&progress->lock);
-    if (yield)
-        na_spin_yielded(&progress->spin, na_yield_now(&progress->yield));
+    if (yield_ns > 0)
+        na_spin_yielded(
+            &progress->spin, yield_ns, na_yield_now(&progress->yield));
     return ret;
 }
 

@@ -182,6 +182,9 @@ na_spin_yields(struct na_spin *spin)
     if (spin->idle_events != spin->events) {
         spin->idle_events = spin->events;
         spin->idle_polls = 0;
+        /* A program that answers does not work between polls now. */
+        if (spin->yield_polls > YIELD_POLLS_MAX)
+            spin->yield_polls = YIELD_POLLS_MAX;
     }
     if (++spin->idle_polls < spin->yield_polls)
         return false;
@@ -222,5 +225,5 @@ na_spin_pace(struct na_spin *spin, uint64_t now)
         spin->yield_polls = polls_of(spin->poll_ns);
     }
     spin->pace_events = spin->events;
-    na_spin_yielded(spin, now);
+    atomic_store_explicit(&spin->pace_ns, now, memory_order_relaxed);
 }

@@ -17,9 +17,9 @@
  * sleep at once.
  *
  * A program that polls in a loop without waiting spins itself. Such polls yield
- * the processor every microsecond while they find nothing. How many polls
- * that are depends on the program's loop. One that does something else in
- * between yields seldom.
+ * the processor about every microsecond while they find nothing. How many polls
+ * that are depends on the program's loop: two at least. One that does something
+ * else in between yields seldom.
  */
 #ifndef NA_SPIN_H
 #define NA_SPIN_H
@@ -43,8 +43,8 @@ struct na_spin {
     uint32_t idle_events;     /* value of events at the first empty poll */
     uint32_t idle_polls;      /* empty polls since then, or since a yield */
     uint32_t yield_polls;     /* empty polls until the next yield */
-    uint32_t pace_events;     /* value of events at the last yield */
-    _Atomic uint64_t pace_ns; /* when that ended; 0: none yet */
+    uint32_t pace_events;     /* value of events at the last call */
+    _Atomic uint64_t pace_ns; /* when that was, or its yield ended; 0: never */
     uint64_t poll_ns;         /* time from one empty poll to the next */
     bool oversubscribed;      /* what the last look has found */
     uint32_t look_waits;      /* waits until the next look */
@@ -87,11 +87,13 @@ bool na_spin_yields(struct na_spin *spin);
 /* Adapts that number to the time that the polls since the last yield have taken. */
 void na_spin_pace(struct na_spin *spin, uint64_t now);
 
-/* The yield has ended. Needs no lock. */
+/* The yield after na_spin_pace(spin, then) has ended now. It counts unless another
+ * thread has polled meanwhile. Needs no lock. */
 static inline void
-na_spin_yielded(struct na_spin *spin, uint64_t now)
+na_spin_yielded(struct na_spin *spin, uint64_t then, uint64_t now)
 {
-    atomic_store_explicit(&spin->pace_ns, now, memory_order_relaxed);
+    atomic_compare_exchange_strong_explicit(
+        &spin->pace_ns, &then, now, memory_order_relaxed, memory_order_relaxed);
 }
 
 #endif /* NA_SPIN_H */

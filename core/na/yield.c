@@ -25,6 +25,9 @@
 
 /* After so many useless yields in a row, one is made in so much time. */
 #define USELESS_MAX 512U
+/* The last ones before that are observed: a fast machine may need less than
+ * SWITCH_NS for two context switches. */
+#define CERTAIN 16U
 #define USELESS_NS 500000U
 
 void
@@ -110,6 +113,8 @@ na_yield_may(struct na_yield *yield, uint32_t events, uint64_t now)
     return true;
 }
 
+/* Of threads that yield at the same time one may overwrite what another has noted:
+ * then yields are rare for some time, or frequent. */
 void
 na_yield_note(struct na_yield *yield, bool switched)
 {
@@ -134,8 +139,8 @@ switches(void)
     return usage.ru_nvcsw + usage.ru_nivcsw;
 }
 
-/* Yields. Returns whether another thread has run meanwhile, or may have. Two more
- * system calls make certain. */
+/* Yields. Returns whether another thread has run meanwhile, or may have. It takes
+ * two more system calls to be certain. */
 static bool
 yield_for_certain(void)
 {
@@ -159,15 +164,17 @@ uint64_t
 na_yield_now(struct na_yield *yield)
 {
     uint64_t before = base_time_now(), after, took;
-    bool rare = is_useless(yield), switched = false;
+    bool certain = atomic_load_explicit(&yield->useless,
+                       memory_order_relaxed) >= USELESS_MAX - CERTAIN;
+    bool switched = false;
 
-    if (rare)
+    if (certain)
         switched = yield_for_certain();
     else
         sched_yield();
     after = base_time_now();
     took = after - before;
-    na_yield_note(yield, rare ? switched : took > SWITCH_NS);
+    na_yield_note(yield, certain ? switched : took > SWITCH_NS);
     if (took > SLICE_NS &&
         na_yield_is_costly(took, na_load_runnable(), na_load_processors()))
         atomic_fetch_add_explicit(&yield->lost_ns, took, memory_order_relaxed);

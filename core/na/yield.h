@@ -12,10 +12,11 @@
  * would never notice what that costs.
  *
  * A yield is useless where no other thread wants the processor: a system call
- * that delays the next poll. After some hundred that took no longer than such a
- * call only few are made, until one has let another thread run, by the kernel's
- * count. One in a hundred that is useful is reason enough to go on: a thread that
- * answers may want the processor for a part of the time only.
+ * that delays the next poll. After 512 in a row only few are made, until one has
+ * let another thread run. A yield that takes no longer than such a call counts as
+ * useless; the kernel's count of switches decides about the last ones before they
+ * become rare, and then about each. One of 512 that is useful is reason enough to
+ * go on: a thread that answers may want the processor for a part of the time only.
  */
 #ifndef NA_YIELD_H
 #define NA_YIELD_H
@@ -47,7 +48,7 @@ bool na_yield_may(struct na_yield *yield, uint32_t events, uint64_t now);
  * base/time.h. Needs no lock. */
 uint64_t na_yield_now(struct na_yield *yield);
 
-/* Notes whether another thread has run during a yield. Needs no lock. */
+/* Notes whether another thread seems to have run during a yield. Needs no lock. */
 void na_yield_note(struct na_yield *yield, bool switched);
 
 /* A yield took took_ns while runnable threads, this one included, shared the

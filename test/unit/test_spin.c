@@ -193,13 +193,14 @@ poll_in_vain(struct na_spin *spin, uint32_t polls, uint32_t poll_ns,
             continue;
         na_spin_pace(spin, *now_p);
         *now_p += yield_ns;
-        na_spin_yielded(spin, *now_p);
+        na_spin_yielded(spin, *now_p - yield_ns, *now_p);
         yields++;
     }
     return yields;
 }
 
-/* Whatever a poll takes; at least every 64th yields, at most every second one. */
+/* Whatever a poll takes, up to 5 us; at least every 64th yields, at most every
+ * second one. */
 START_TEST(polls_in_vain_yield_every_microsecond)
 {
     struct na_spin spin;
@@ -240,6 +241,9 @@ START_TEST(program_that_works_between_polls_yields_seldom)
     na_spin_init(&spin);
     poll_in_vain(&spin, 2000, 20000, 200, &now);
     ck_assert_uint_eq(poll_in_vain(&spin, 5120, 20000, 200, &now), 10);
+    /* events come again */
+    na_spin_count(&spin, 1);
+    ck_assert_uint_eq(poll_in_vain(&spin, 64, 100, 200, &now), 1);
     /* preempted once, a loop without work is still one */
     poll_in_vain(&spin, 2000, 100, 200, &now);
     now += 4000000;
