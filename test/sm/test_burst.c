@@ -495,9 +495,14 @@ ended(void *op)
 static void
 poll_once(void)
 {
+    /* polls of a context do not overlap */
+    static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
     na_plugin_event events[16];
-    int32_t count = a.ops->poll(a.ctx[0], events, 16);
+    int32_t count;
 
+    pthread_mutex_lock(&turn);
+    count = a.ops->poll(a.ctx[0], events, 16);
+    pthread_mutex_unlock(&turn);
     for (int32_t i = 0; i < count; i++) {
         if (events[i].status != NA_PLUGIN_OK)
             ck_abort_msg("status %d", (int) events[i].status);
