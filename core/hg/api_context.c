@@ -202,11 +202,11 @@ HG_Context_unpost(hg_context_t *context)
 static uint32_t
 in_use(struct hg_context *context)
 {
-    /* Acquire pairs with the release at the end of a response (loopback.c), and
-     * of a transfer's callback. */
+    /* Acquire pairs with the release in hg_context_leave, and at the end of a
+     * transfer's callback. */
     uint32_t count =
         hg_pool_used(context) +
-        atomic_load_explicit(&context->answering, memory_order_acquire) +
+        atomic_load_explicit(&context->inside, memory_order_acquire) +
         atomic_load_explicit(&context->bulk.op_count, memory_order_acquire);
 
     /* Lookups are counted nowhere else. */

@@ -33,7 +33,8 @@ struct hg_context {
     struct hg_port ports[RT_TRANSPORTS];
     unsigned port_count;
     struct base_lock loopback_lock; /* loopback.c: awaited responses */
-    _Atomic uint32_t answering;     /* threads that deliver one */
+    _Atomic uint32_t inside; /* threads that use the context for a call that may
+                                be over: its destruction waits for them */
     struct hg_holds holds;
     void *data;
     void (*data_free)(void *);
@@ -45,6 +46,19 @@ static inline struct na_context *
 hg_context_na(const struct hg_context *context)
 {
     return context->bulk.na_context;
+}
+
+static inline void
+hg_context_enter(struct hg_context *context)
+{
+    atomic_fetch_add_explicit(&context->inside, 1, memory_order_relaxed);
+}
+
+static inline void
+hg_context_leave(struct hg_context *context)
+{
+    /* Release pairs with the acquire in in_use (api_context.c). */
+    atomic_fetch_sub_explicit(&context->inside, 1, memory_order_release);
 }
 
 /* Returns the port of a transport; NULL: the context has none for it. */

@@ -150,7 +150,7 @@ hg_loopback_answer(struct hg_handle *target)
     origin = separate(target);
     if (origin) {
         origin->awaiting = false;
-        atomic_fetch_add_explicit(&context->answering, 1, memory_order_relaxed);
+        hg_context_enter(context);
     }
     base_lock_exit(&context->loopback_lock);
     if (!origin)
@@ -171,8 +171,7 @@ hg_loopback_answered(struct hg_handle *origin, size_t size)
     complete(origin, origin->recv,
         (na_plugin_event){.length = origin->port->net.out_payload + size,
             .flags = NA_PLUGIN_EVENT_MESSAGE});
-    /* Release pairs with the acquire in in_use (api_context.c). */
-    atomic_fetch_sub_explicit(&context->answering, 1, memory_order_release);
+    hg_context_leave(context);
 }
 
 __attribute__((cold)) void

@@ -411,14 +411,35 @@ forward_encoded(struct hg_handle *handle)
     return submitted(handle, awaiting, code);
 }
 
-/* Forwards a request that is not plain, or whose arguments, encoded with result
- * ret, did not fit into the message. */
+/* The same beside a leader that sleeps and is to be woken (na/progress.h). The
+ * call may be over before that. */
+static __attribute__((noinline, cold)) hg_return_t
+forward_and_wake(struct hg_handle *handle)
+{
+    struct hg_context *context = handle->context;
+    struct na_context *na_context = handle->port->na_context;
+    hg_return_t ret;
+
+    hg_context_enter(context);
+    ret = forward_encoded(handle);
+    if (ret == HG_SUCCESS)
+        na_progress_call_sent(na_context);
+    hg_context_leave(context);
+    return ret;
+}
+
+/* Forwards a request that is not plain, or is to wake the leader, or whose
+ * arguments, encoded with result ret, did not fit into the message. */
 static __attribute__((noinline, cold)) hg_return_t
 forward_rare(struct hg_handle *handle, hg_return_t ret)
 {
     if (handle->in.proc.extra)
         ret = hg_extra_put(handle, &handle->in, 0, 0, ret);
-    return ret == HG_SUCCESS ? forward_encoded(handle) : ret;
+    if (ret != HG_SUCCESS)
+        return ret;
+    if (!handle->loopback && na_progress_wakes_early(handle->port->na_context))
+        return forward_and_wake(handle);
+    return forward_encoded(handle);
 }
 
 /* HG_Forward of a handle with an extra payload of the call before. */
@@ -460,7 +481,9 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
         in_struct);
     if (__builtin_expect(ret != HG_SUCCESS || handle->in.proc.extra, 0) ||
         __builtin_expect(
-            handle->special | handle->no_response | base_is_observed(), 0))
+            handle->special | handle->no_response | base_is_observed() |
+                (int) na_progress_wakes_early(handle->port->na_context),
+            0))
         goto rare;
     handle->out.size = 0;
     hg_header_request_encode(handle->in.payload - HG_HEADER_REQUEST_SIZE,

@@ -14,6 +14,7 @@
 #ifndef NA_PROGRESS_H
 #define NA_PROGRESS_H
 
+#include "na/context.h"
 #include "na/progress_state.h"
 #include "na_types.h"
 
@@ -43,6 +44,29 @@ na_return_t na_progress_poll(struct na_progress *progress);
 /* Wakes a sleeper: a thread outside of progress has added to the queue, or a
  * plugin must be polled. [any thread] */
 void na_progress_notify(struct na_progress *progress);
+
+/* Returns whether the next na_progress_call_sent wakes the leader. */
+static inline bool
+na_progress_wakes_early(const struct na_context *context)
+{
+    return atomic_load_explicit(&context->wakes_early, memory_order_relaxed);
+}
+
+/* Does it. */
+void na_progress_wake_early(struct na_context *context);
+
+/* A call was sent by a context: wakes the leader if that sleeps on a machine
+ * that is oversubscribed (na/spin.h), once for each sleep. It would otherwise be
+ * woken by the answer, and preempted by the thread that it wakes in turn: a
+ * thread that is seldom runnable while others run gets little credit from the
+ * scheduler. [any thread] */
+static inline void
+na_progress_call_sent(struct na_context *context)
+{
+    /* A sleeper that this misses gets its answer all the same. */
+    if (__builtin_expect(na_progress_wakes_early(context), 0))
+        na_progress_wake_early(context);
+}
 
 /* Asks a plugin to cancel an operation. [any thread] */
 na_return_t na_progress_cancel(

@@ -3,7 +3,7 @@
 #include "na/sleep.h"
 
 #include "base/time.h"
-#include "na/context.h"
+#include "na/progress.h"
 #include "na/violation.h"
 
 #include <poll.h>
@@ -151,18 +151,39 @@ sleep_in_kernel(struct na_progress *progress, uint64_t ns)
         drain_as_leader(progress);
 }
 
+static void
+set_wakes_early(struct na_progress *progress, bool wakes_early)
+{
+    for (unsigned i = 0; i < progress->source_count; i++)
+        atomic_store_explicit(&progress->sources[i]->wakes_early, wakes_early,
+            memory_order_relaxed);
+}
+
+void
+na_progress_wake_early(struct na_context *context)
+{
+    if (atomic_exchange_explicit(
+            &context->wakes_early, false, memory_order_relaxed))
+        na_sleep_wake(context->progress);
+}
+
 /* Sleeps unless something has happened already. */
 void
 na_sleep_try(struct na_progress *progress, uint64_t deadline)
 {
     uint64_t left = base_time_left(deadline), ns, timer_left;
+    bool early = na_spin_is_avoided(&progress->spin);
 
     na_sleep_announce(progress, NA_PROGRESS_LEADER);
+    if (early)
+        set_wakes_early(progress, true);
     timer_left = base_time_left(na_progress_timer(progress));
     left = timer_left < left ? timer_left : left;
     if (na_sleep_arm(progress, &ns) && !na_progress_is_filled(progress))
         sleep_in_kernel(progress, ns < left ? ns : left);
     na_sleep_over(progress, NA_PROGRESS_LEADER);
+    if (early)
+        set_wakes_early(progress, false);
 }
 
 /* Called under the lock. */

@@ -76,6 +76,13 @@ na_spin_goes_on(struct na_spin *spin, uint64_t spun_ns)
     return !na_spin_is_oversubscribed(spin);
 }
 
+/* Returns whether waits sleep at once, although an event may come soon. */
+static inline bool
+na_spin_is_avoided(const struct na_spin *spin)
+{
+    return spin->sleeps || spin->oversubscribed;
+}
+
 /* A wait has ended with an event after waited_ns. Its events are counted
  * already. */
 void na_spin_learn(struct na_spin *spin, uint64_t waited_ns, uint64_t now);
