@@ -411,8 +411,8 @@ forward_encoded(struct hg_handle *handle)
     return submitted(handle, awaiting, code);
 }
 
-/* The same beside a leader that sleeps and is to be woken (na/progress.h). The
- * call may be over before that. */
+/* The same beside a leader that sleeps and is to be woken, before which the
+ * call may be over. */
 static __attribute__((noinline, cold)) hg_return_t
 forward_and_wake(struct hg_handle *handle)
 {
@@ -437,7 +437,8 @@ forward_rare(struct hg_handle *handle, hg_return_t ret)
         ret = hg_extra_put(handle, &handle->in, 0, 0, ret);
     if (ret != HG_SUCCESS)
         return ret;
-    if (!handle->loopback && na_progress_wakes_early(handle->port->na_context))
+    if (!handle->loopback && awaits_answer(handle) &&
+        na_progress_wakes_early(handle->port->na_context))
         return forward_and_wake(handle);
     return forward_encoded(handle);
 }

@@ -20,7 +20,7 @@ struct na_context {
     _Atomic int32_t dead;     /* NA_SUCCESS: alive; else the reason */
     uint8_t id;
     /* The leader of its progress sleeps, and the next call that is sent wakes
-     * it (na_progress_call_sent). */
+     * it: na_progress_call_sent. */
     _Atomic bool wakes_early;
     int wait_fd; /* -1: the plugin cannot wait */
     struct na_progress *own_progress;

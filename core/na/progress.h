@@ -52,13 +52,13 @@ na_progress_wakes_early(const struct na_context *context)
     return atomic_load_explicit(&context->wakes_early, memory_order_relaxed);
 }
 
-/* Does it. */
+/* Wakes the leader, unless another call has done so. */
 void na_progress_wake_early(struct na_context *context);
 
-/* A call was sent by a context: wakes the leader if that sleeps on a machine
- * that is oversubscribed (na/spin.h), once for each sleep. It would otherwise be
- * woken by the answer, and preempted by the thread that it wakes in turn: a
- * thread that is seldom runnable while others run gets little credit from the
+/* A call was sent by a context, and will be answered: wakes the leader if that
+ * sleeps without having spun, once for each sleep. It would otherwise be woken
+ * by the answer, and preempted by the thread that it wakes in turn: a thread
+ * that is seldom runnable while others run gets little credit from the
  * scheduler. [any thread] */
 static inline void
 na_progress_call_sent(struct na_context *context)

@@ -129,28 +129,6 @@ check_open(struct na_progress *progress, const struct pollfd *fds, nfds_t count)
                     "its descriptor %d is not open any more", fds[i].fd);
 }
 
-/* Sleeps in the kernel until something may have happened, at most ns. Releases
- * the lock meanwhile. */
-static void
-sleep_in_kernel(struct na_progress *progress, uint64_t ns)
-{
-    struct pollfd fds[NA_PROGRESS_SOURCES + 1];
-    nfds_t count = 0;
-    struct timespec timeout = base_time_spec(ns);
-
-    for (unsigned i = 0; i < progress->source_count; i++)
-        if (progress->sources[i]->wait_fd >= 0)
-            fds[count++] = (struct pollfd){
-                .fd = progress->sources[i]->wait_fd, .events = POLLIN};
-    fds[count++] = (struct pollfd){.fd = progress->wake_fd, .events = POLLIN};
-    base_lock_release(&progress->lock);
-    ppoll(fds, count, &timeout, NULL);
-    na_progress_enter(progress);
-    check_open(progress, fds, count);
-    if (fds[count - 1].revents)
-        drain_as_leader(progress);
-}
-
 static void
 set_wakes_early(struct na_progress *progress, bool wakes_early)
 {
@@ -162,9 +140,43 @@ set_wakes_early(struct na_progress *progress, bool wakes_early)
 void
 na_progress_wake_early(struct na_context *context)
 {
-    if (atomic_exchange_explicit(
+    struct na_progress *progress = context->progress;
+
+    if (!atomic_exchange_explicit(
             &context->wakes_early, false, memory_order_relaxed))
-        na_sleep_wake(context->progress);
+        return;
+    set_wakes_early(progress, false);
+    na_sleep_wake(progress);
+}
+
+/* Sleeps in the kernel until something may have happened, at most ns. Releases
+ * the lock meanwhile. */
+static void
+sleep_in_kernel(struct na_progress *progress, uint64_t ns)
+{
+    struct pollfd fds[NA_PROGRESS_SOURCES + 1];
+    nfds_t count = 0;
+    struct timespec timeout = base_time_spec(ns);
+    bool early;
+
+    for (unsigned i = 0; i < progress->source_count; i++)
+        if (progress->sources[i]->wait_fd >= 0)
+            fds[count++] = (struct pollfd){
+                .fd = progress->sources[i]->wait_fd, .events = POLLIN};
+    /* Not out of a nap, the next of which would be longer. */
+    early =
+        count == progress->source_count && na_spin_is_avoided(&progress->spin);
+    fds[count++] = (struct pollfd){.fd = progress->wake_fd, .events = POLLIN};
+    if (early)
+        set_wakes_early(progress, true);
+    base_lock_release(&progress->lock);
+    ppoll(fds, count, &timeout, NULL);
+    na_progress_enter(progress);
+    if (early)
+        set_wakes_early(progress, false);
+    check_open(progress, fds, count);
+    if (fds[count - 1].revents)
+        drain_as_leader(progress);
 }
 
 /* Sleeps unless something has happened already. */
@@ -172,18 +184,13 @@ void
 na_sleep_try(struct na_progress *progress, uint64_t deadline)
 {
     uint64_t left = base_time_left(deadline), ns, timer_left;
-    bool early = na_spin_is_avoided(&progress->spin);
 
     na_sleep_announce(progress, NA_PROGRESS_LEADER);
-    if (early)
-        set_wakes_early(progress, true);
     timer_left = base_time_left(na_progress_timer(progress));
     left = timer_left < left ? timer_left : left;
     if (na_sleep_arm(progress, &ns) && !na_progress_is_filled(progress))
         sleep_in_kernel(progress, ns < left ? ns : left);
     na_sleep_over(progress, NA_PROGRESS_LEADER);
-    if (early)
-        set_wakes_early(progress, false);
 }
 
 /* Called under the lock. */

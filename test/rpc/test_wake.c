@@ -20,7 +20,7 @@ START_TEST(wake_external_loop_by_immediate_completion)
 {
     struct session s;
 
-    session_begin(&s, 0, &wake_setup);
+    wake_begin(&s);
     wake_sleep_outside(&s);
     wake_complete(&s);
     ck_assert_msg(wake_is_readable(s.context),
@@ -33,7 +33,7 @@ START_TEST(wake_external_loop_once_per_reason)
 {
     struct session s;
 
-    session_begin(&s, 0, &wake_setup);
+    wake_begin(&s);
     for (int i = 0; i < 3; i++) {
         wake_sleep_outside(&s);
         wake_complete(&s);
@@ -89,7 +89,7 @@ START_TEST(wake_external_loop_by_transfer_with_self)
     char memory[2][64] = {"what is moved", ""};
     hg_bulk_t bulks[2];
 
-    session_begin(&s, 0, &wake_setup);
+    wake_begin(&s);
     for (int i = 0; i < 2; i++) {
         void *base = memory[i];
         hg_size_t size = sizeof memory[i];
@@ -163,7 +163,7 @@ START_TEST(wake_external_loop_by_event_after_poll_of_another_thread)
     struct session s;
     struct call call = {.called = 0};
 
-    session_begin(&s, 0, &wake_setup);
+    wake_begin(&s);
     wake_hold_request(&s, &call);
     wake_sleep_outside(&s);
     ck_assert_int_eq(HG_Progress(s.context, 0), HG_TIMEOUT);
@@ -182,7 +182,7 @@ START_TEST(wake_external_loop_by_completion_polled_by_another_thread)
     struct session s;
     struct call call = {.called = 0};
 
-    session_begin(&s, 0, &wake_setup);
+    wake_begin(&s);
     wake_hold_request(&s, &call);
     wake_sleep_outside(&s);
     ck_assert_uint_eq(loop_release(), 1);
@@ -200,7 +200,7 @@ START_TEST(wake_external_loop_for_earlier_deadline)
     struct call call = {.called = 0};
     hg_handle_t handle;
 
-    session_begin(&s, 0, &wake_setup);
+    wake_begin(&s);
     handle = wake_create_with_deadline(&s);
     wake_sleep_outside(&s);
     ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);

@@ -88,7 +88,7 @@ START_TEST(wake_leader_by_immediate_completion)
     struct session s;
     struct sleeper sleeper = {.timeout_ms = 0};
 
-    session_begin(&s, 0, &wake_setup);
+    wake_begin(&s);
     sleeper_start_gated(&sleeper, &s);
     wake_complete(&s);
     sleep_gate_open();
@@ -103,7 +103,7 @@ START_TEST(wake_leader_by_event_after_poll_of_another_thread)
     struct sleeper sleeper = {.timeout_ms = 0};
     struct call call = {.called = 0};
 
-    session_begin(&s, 0, &wake_setup);
+    wake_begin(&s);
     wake_hold_request(&s, &call);
     sleeper_start_gated(&sleeper, &s);
     ck_assert_int_eq(HG_Progress(s.context, 0), HG_TIMEOUT);
@@ -123,7 +123,7 @@ START_TEST(wake_leader_by_event_after_another_thread_waits)
     struct call call = {.called = 0};
     uint64_t polls;
 
-    session_begin(&s, 0, &wake_setup);
+    wake_begin(&s);
     wake_hold_request(&s, &call);
     sleeper_start_gated(&leader, &s);
     polls = loop_polls();
@@ -144,7 +144,7 @@ START_TEST(wake_leader_by_completion_polled_by_another_thread)
     struct sleeper sleeper = {.timeout_ms = 0};
     struct call call = {.called = 0};
 
-    session_begin(&s, 0, &wake_setup);
+    wake_begin(&s);
     wake_hold_request(&s, &call);
     sleeper_start_gated(&sleeper, &s);
     ck_assert_uint_eq(loop_release(), 1);
@@ -162,7 +162,7 @@ START_TEST(wake_leader_by_completion_polled_by_external_loop)
     struct sleeper sleeper = {.timeout_ms = 0};
     struct call call = {.called = 0};
 
-    session_begin(&s, 0, &wake_setup);
+    wake_begin(&s);
     wake_hold_request(&s, &call);
     sleeper_start_gated(&sleeper, &s);
     ck_assert_uint_eq(loop_release(), 1);
@@ -181,7 +181,7 @@ START_TEST(wake_leader_once_per_reason)
     struct sleeper sleeper = {.timeout_ms = 0};
     uint32_t before;
 
-    session_begin(&s, 0, &wake_setup);
+    wake_begin(&s);
     for (int i = 0; i < 3; i++) {
         sleeper_start_gated(&sleeper, &s);
         wake_complete(&s);
@@ -218,7 +218,7 @@ START_TEST(wake_leader_that_is_about_to_sleep)
     uint64_t begin;
     hg_return_t ret;
 
-    session_begin(&s, 0, &wake_setup);
+    wake_begin(&s);
     begin = session_now_ms();
     sleep_gate_clock((unsigned) _i, complete_now, &s);
     ret = HG_Progress(s.context, ASLEEP_MS);
@@ -240,7 +240,7 @@ START_TEST(wake_leader_for_earlier_deadline)
     struct call call = {.called = 0};
     hg_handle_t handle;
 
-    session_begin(&s, 0, &wake_setup);
+    wake_begin(&s);
     handle = wake_create_with_deadline(&s);
     sleeper_start_gated(&sleeper, &s);
     ck_assert_int_eq(HG_Forward(handle, call_done, &call, NULL), HG_SUCCESS);
@@ -262,7 +262,7 @@ START_TEST(wake_leader_for_retry_armed_by_another_thread)
     hg_handle_t handle;
     uint64_t value = 1;
 
-    session_begin(&s, 0, &wake_setup);
+    wake_begin(&s);
     loop_fault_set(
         LOOP_SEND_UNEXPECTED, (struct loop_fault){.act = LOOP_FAIL_LATER,
                                   .code = NA_PLUGIN_E_HOSTUNREACH,
@@ -289,7 +289,7 @@ START_TEST(wake_leader_after_external_loop_drained)
     struct call call = {.called = 0};
     hg_handle_t handle;
 
-    session_begin(&s, 0, &wake_setup);
+    wake_begin(&s);
     ck_assert_int_ge(HG_Event_get_wait_fd(s.context), 0);
     handle = wake_create_with_deadline(&s);
     sleeper_start_gated(&sleeper, &s);
@@ -316,7 +316,7 @@ START_TEST(wake_external_loop_after_leader_drained)
     struct pollfd fd = {.events = POLLIN};
     hg_handle_t handle;
 
-    session_begin(&s, 0, &wake_setup);
+    wake_begin(&s);
     fd.fd = HG_Event_get_wait_fd(s.context);
     ck_assert_int_ge(fd.fd, 0);
     handle = wake_create_with_deadline(&s);
@@ -345,7 +345,7 @@ START_TEST(wake_all_followers_with_the_leader)
     struct sleeper leader = {.timeout_ms = 0}, followers[3] = {{0}};
     uint64_t polls;
 
-    session_begin(&s, 0, &wake_setup);
+    wake_begin(&s);
     sleeper_start_gated(&leader, &s);
     for (int i = 0; i < 3; i++) {
         polls = loop_polls();
@@ -406,7 +406,7 @@ START_TEST(wake_leader_stops_useless_spinning)
     uint64_t begin;
     uint32_t in_turn = 0;
 
-    session_begin(&s, 0, &wake_setup);
+    wake_begin(&s);
     begin = session_now_ms();
     sleep_gate_hook(complete_before_sleep, &s);
     while (in_turn < WAITS_IN_TURN) {

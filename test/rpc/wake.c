@@ -2,12 +2,29 @@
 /* Helpers for wake-up cases. */
 #include "wake.h"
 
+#include "hg/context.h"
 #include "talaria.h"
 
 #include <poll.h>
 
 const struct session_setup wake_setup = {
     .open = rpcs_open, .stopping = rpcs_stopping};
+
+void
+wake_set_oversubscribed(struct session *s, bool oversubscribed)
+{
+    struct na_spin *spin = &hg_context_na(s->context)->progress->spin;
+
+    spin->oversubscribed = oversubscribed;
+    spin->look_waits = UINT32_MAX;
+}
+
+void
+wake_begin(struct session *s)
+{
+    session_begin(s, 0, &wake_setup);
+    wake_set_oversubscribed(s, false);
+}
 
 bool
 wake_is_readable(hg_context_t *context)

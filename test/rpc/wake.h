@@ -13,14 +13,21 @@
 
 extern const struct session_setup wake_setup;
 
+/* Begins a session within one class. Its waits find that the machine is not
+ * oversubscribed, whatever else runs: no call wakes a sleeping thread early. */
+void wake_begin(struct session *s);
+
+/* Fixes what the waits of a context find. Before any thread uses it. */
+void wake_set_oversubscribed(struct session *s, bool oversubscribed);
+
 /* Whether an external loop that slept on the context now would wake up. */
 bool wake_is_readable(hg_context_t *context);
 
 /* Prepares an external loop for sleeping. */
 void wake_sleep_outside(struct session *s);
 
-/* Forwards a request to self whose send the plugin holds back. Its two events
- * appear with loop_release. */
+/* Forwards a request without a response to self whose send the plugin holds
+ * back. Its two events appear with loop_release. */
 void wake_hold_request(struct session *s, struct call *call);
 
 /* Completes an operation at once, without an event of the plugin. */
