@@ -29,10 +29,13 @@ err_has "transport: no plugin"
 serve
 ping 0 "$address"
 err_empty
-grep -qE '^3 calls: [0-9.]+ µs shortest, [0-9.]+ µs mean, [0-9.]+ µs longest$' \
+grep -qE '^first call: [0-9.]+ µs, with the connection$' "$out" ||
+    fail "$ran: other words"
+grep -qE '^2 more: [0-9.]+ µs shortest, [0-9.]+ µs mean, [0-9.]+ µs longest$' \
     "$out" || fail "$ran: other words"
 ping 0 -c 1 "$address"
-out_has "1 call: "
+out_has "first call: "
+[ "$(wc -l <"$out")" -eq 1 ] || fail "$ran: more than one line"
 kill -STOP "$server"
 ping 1 --timeout 1 "$address"
 err_has "answer: none within 1 s"
