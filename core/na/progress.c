@@ -107,6 +107,18 @@ na_progress_notify(struct na_progress *progress)
         na_sleep_wake(progress);
 }
 
+void
+na_progress_wake_early(struct na_context *context)
+{
+    struct na_progress *progress = context->progress;
+
+    if (!atomic_exchange_explicit(
+            &context->wakes_early, false, memory_order_relaxed))
+        return;
+    na_sleep_wakes_early(progress, false);
+    na_sleep_wake(progress);
+}
+
 /* Called under the lock. */
 static __attribute__((noinline)) void
 run_timer(struct na_progress *progress)

@@ -3,7 +3,7 @@
 #include "na/sleep.h"
 
 #include "base/time.h"
-#include "na/progress.h"
+#include "na/context.h"
 #include "na/violation.h"
 
 #include <poll.h>
@@ -129,24 +129,12 @@ check_open(struct na_progress *progress, const struct pollfd *fds, nfds_t count)
                     "its descriptor %d is not open any more", fds[i].fd);
 }
 
-static void
-set_wakes_early(struct na_progress *progress, bool wakes_early)
+void
+na_sleep_wakes_early(struct na_progress *progress, bool wakes_early)
 {
     for (unsigned i = 0; i < progress->source_count; i++)
         atomic_store_explicit(&progress->sources[i]->wakes_early, wakes_early,
             memory_order_relaxed);
-}
-
-void
-na_progress_wake_early(struct na_context *context)
-{
-    struct na_progress *progress = context->progress;
-
-    if (!atomic_exchange_explicit(
-            &context->wakes_early, false, memory_order_relaxed))
-        return;
-    set_wakes_early(progress, false);
-    na_sleep_wake(progress);
 }
 
 /* Sleeps in the kernel until something may have happened, at most ns. Releases
@@ -168,12 +156,12 @@ sleep_in_kernel(struct na_progress *progress, uint64_t ns)
         count == progress->source_count && na_spin_is_avoided(&progress->spin);
     fds[count++] = (struct pollfd){.fd = progress->wake_fd, .events = POLLIN};
     if (early)
-        set_wakes_early(progress, true);
+        na_sleep_wakes_early(progress, true);
     base_lock_release(&progress->lock);
     ppoll(fds, count, &timeout, NULL);
     na_progress_enter(progress);
     if (early)
-        set_wakes_early(progress, false);
+        na_sleep_wakes_early(progress, false);
     check_open(progress, fds, count);
     if (fds[count - 1].revents)
         drain_as_leader(progress);

@@ -71,6 +71,10 @@ void na_sleep_wake(struct na_progress *progress);
 /* Makes it unreadable again. */
 void na_sleep_drain(struct na_progress *progress);
 
+/* Sets whether the next call that is sent wakes the leader, over any of the
+ * transports. */
+void na_sleep_wakes_early(struct na_progress *progress, bool wakes_early);
+
 /* Arms every plugin. Returns false if the caller must poll again. *sleep_ns_p:
  * maximum time to sleep. The lock is held, here and below. */
 bool na_sleep_arm(struct na_progress *progress, uint64_t *sleep_ns_p);
