@@ -198,7 +198,8 @@ HG_Context_unpost(hg_context_t *context)
                : HG_TIMEOUT;
 }
 
-/* Counts handles, transfers and lookups in use. */
+/* Counts handles, transfers and lookups in use, and threads that use the context
+ * for a call that may be over. */
 static uint32_t
 in_use(struct hg_context *context)
 {

@@ -52,6 +52,15 @@ sleeper_join(struct sleeper *sleeper)
     ck_assert_int_eq(sleeper->ret, HG_SUCCESS);
 }
 
+/* Begins a session whose leader is about to sleep, oversubscribed. */
+static void
+begin_asleep(struct session *s, struct sleeper *sleeper)
+{
+    wake_begin(s);
+    wake_set_oversubscribed(s, true);
+    sleeper_start(sleeper, s);
+}
+
 /* Forwards a request with a response, whose send the plugin holds back. */
 static void
 hold_request(struct session *s, struct call *call)
@@ -108,9 +117,7 @@ START_TEST(early_wake_by_no_call_without_response)
     struct sleeper sleeper;
     struct call call = {.called = 0};
 
-    wake_begin(&s);
-    wake_set_oversubscribed(&s, true);
-    sleeper_start(&sleeper, &s);
+    begin_asleep(&s, &sleeper);
     wake_hold_request(&s, &call);
     ck_assert_uint_eq(take_wakeups(&s), 0);
     ck_assert_uint_eq(loop_release(), 1);
@@ -128,9 +135,7 @@ START_TEST(early_wake_ends_with_the_sleep)
     struct sleeper sleeper;
     struct call call = {.called = 0};
 
-    wake_begin(&s);
-    wake_set_oversubscribed(&s, true);
-    sleeper_start(&sleeper, &s);
+    begin_asleep(&s, &sleeper);
     wake_complete(&s);
     sleep_gate_open();
     sleeper_join(&sleeper);
@@ -165,9 +170,7 @@ START_TEST(early_wake_lets_the_leader_sleep_again)
     struct call call = {.called = 0};
     uint32_t before;
 
-    wake_begin(&s);
-    wake_set_oversubscribed(&s, true);
-    sleeper_start(&sleeper, &s);
+    begin_asleep(&s, &sleeper);
     hold_request(&s, &call);
     before = sleep_gate_passed();
     sleep_gate_open();
@@ -281,9 +284,7 @@ START_TEST(early_wake_is_awaited_by_the_end_of_the_context)
     uint64_t begin;
     pthread_t thread, later;
 
-    wake_begin(&s);
-    wake_set_oversubscribed(&s, true);
-    sleeper_start(&sleeper, &s);
+    begin_asleep(&s, &sleeper);
     held_fd = progress_of(&s)->wake_fd;
     ck_assert_int_eq(pthread_create(&thread, NULL, forward, &forwarder), 0);
     for (begin = session_now_ms(); !holding; sched_yield())
