@@ -6,6 +6,7 @@
 #include "hg/checksum.h"
 #include "hg/multi_recv.h"
 #include "hg/peer_log.h"
+#include "na/progress.h"
 
 /* The peer may have another struct, or mean harm. A call that failed has no
  * output. */
@@ -171,6 +172,7 @@ HG_Get_output(hg_handle_t handle, void *out_struct)
 {
     if (!handle || handle->role != HG_ROLE_ORIGIN || !handle->rpc)
         return HG_INVALID_ARG;
+    na_progress_caller_runs(handle->port->na_context);
     return message_decode(handle, &handle->out, handle->hg_class->out_offset,
         handle->rpc->out_proc, out_struct);
 }

@@ -411,23 +411,6 @@ forward_encoded(struct hg_handle *handle)
     return submitted(handle, awaiting, code);
 }
 
-/* The same beside a leader that sleeps and is to be woken, before which the
- * call may be over. */
-static __attribute__((noinline, cold)) hg_return_t
-forward_and_wake(struct hg_handle *handle)
-{
-    struct hg_context *context = handle->context;
-    struct na_context *na_context = handle->port->na_context;
-    hg_return_t ret;
-
-    hg_context_enter(context);
-    ret = forward_encoded(handle);
-    if (ret == HG_SUCCESS)
-        na_progress_call_sent(na_context);
-    hg_context_leave(context);
-    return ret;
-}
-
 /* Forwards a request that is not plain, or is to wake the leader, or whose
  * arguments, encoded with result ret, did not fit into the message. */
 static __attribute__((noinline, cold)) hg_return_t
@@ -437,9 +420,9 @@ forward_rare(struct hg_handle *handle, hg_return_t ret)
         ret = hg_extra_put(handle, &handle->in, 0, 0, ret);
     if (ret != HG_SUCCESS)
         return ret;
-    if (!handle->loopback && awaits_answer(handle) &&
-        na_progress_wakes_early(handle->port->na_context))
-        return forward_and_wake(handle);
+    /* Later the call may be over, and the context destroyed. */
+    if (!handle->loopback && awaits_answer(handle))
+        na_progress_caller_runs(handle->port->na_context);
     return forward_encoded(handle);
 }
 

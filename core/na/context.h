@@ -19,8 +19,8 @@ struct na_context {
     _Atomic uint32_t pending; /* operations of the NA interface */
     _Atomic int32_t dead;     /* NA_SUCCESS: alive; else the reason */
     uint8_t id;
-    /* The leader of its progress sleeps, and the next call that is sent wakes
-     * it: na_progress_call_sent. */
+    /* The leader of its progress sleeps, and na_progress_caller_runs wakes it.
+     */
     _Atomic bool wakes_early;
     int wait_fd; /* -1: the plugin cannot wait */
     struct na_progress *own_progress;

@@ -35,6 +35,7 @@ na_progress_init(struct na_progress *progress, struct na_context *context,
     progress->no_block = context->na_class->no_block;
     progress->spin_ns = NA_SLEEP_SPIN_NS;
     na_spin_init(&progress->spin);
+    progress->early_events = progress->spin.events - 1; /* none yet */
     na_yield_init(&progress->yield);
     progress->nap_ns = NA_SLEEP_NAP_MIN_NS;
     progress->epoll_fd = -1;

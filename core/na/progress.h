@@ -45,23 +45,24 @@ na_return_t na_progress_poll(struct na_progress *progress);
  * plugin must be polled. [any thread] */
 void na_progress_notify(struct na_progress *progress);
 
-/* Returns whether the next na_progress_call_sent wakes the leader. */
+/* Returns whether the next na_progress_caller_runs wakes the leader. */
 static inline bool
 na_progress_wakes_early(const struct na_context *context)
 {
     return atomic_load_explicit(&context->wakes_early, memory_order_relaxed);
 }
 
-/* Wakes the leader, unless another call has done so. */
+/* Wakes the leader, unless another thread has done so. */
 void na_progress_wake_early(struct na_context *context);
 
-/* A call was sent by a context, and will be answered: wakes the leader if that
- * sleeps without having spun, once for each sleep. It would otherwise be woken
+/* The calling thread uses an answer, or is about to send a request that will be
+ * answered: wakes the leader if that sleeps without having spun, once for each
+ * sleep, and not again before an event has arrived. It would otherwise be woken
  * by the answer, and preempted by the thread that it wakes in turn: a thread
  * that is seldom runnable while others run gets little credit from the
  * scheduler. [any thread] */
 static inline void
-na_progress_call_sent(struct na_context *context)
+na_progress_caller_runs(struct na_context *context)
 {
     /* A sleeper that this misses gets its answer all the same. */
     if (__builtin_expect(na_progress_wakes_early(context), 0))

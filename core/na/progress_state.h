@@ -38,6 +38,7 @@ struct na_progress {
     uint64_t yield_ns;     /* and before the first yield of the next wait; 0 in
                                 a new context: at once */
     struct na_spin spin;   /* whether to spin */
+    uint32_t early_events; /* spin.events at the last early wake-up */
     struct na_yield yield; /* whether to yield */
     uint64_t nap_ns;       /* next pause if a plugin has no descriptor */
     int wake_fd;           /* eventfd that wakes sleepers */

@@ -137,6 +137,18 @@ na_sleep_wakes_early(struct na_progress *progress, bool wakes_early)
             memory_order_relaxed);
 }
 
+/* Ends the time in which a thread wakes the leader early; notes whether one has.
+ */
+static void
+end_early(struct na_progress *progress)
+{
+    if (!atomic_load_explicit(
+            &progress->sources[0]->wakes_early, memory_order_relaxed))
+        progress->early_events = progress->spin.events;
+    else
+        na_sleep_wakes_early(progress, false);
+}
+
 /* Sleeps in the kernel until something may have happened, at most ns. Releases
  * the lock meanwhile. */
 static void
@@ -152,8 +164,9 @@ sleep_in_kernel(struct na_progress *progress, uint64_t ns)
             fds[count++] = (struct pollfd){
                 .fd = progress->sources[i]->wait_fd, .events = POLLIN};
     /* Not out of a nap, the next of which would be longer. */
-    early =
-        count == progress->source_count && na_spin_is_avoided(&progress->spin);
+    early = count == progress->source_count &&
+            na_spin_is_avoided(&progress->spin) &&
+            progress->spin.events != progress->early_events;
     fds[count++] = (struct pollfd){.fd = progress->wake_fd, .events = POLLIN};
     if (early)
         na_sleep_wakes_early(progress, true);
@@ -161,7 +174,7 @@ sleep_in_kernel(struct na_progress *progress, uint64_t ns)
     ppoll(fds, count, &timeout, NULL);
     na_progress_enter(progress);
     if (early)
-        na_sleep_wakes_early(progress, false);
+        end_early(progress);
     check_open(progress, fds, count);
     if (fds[count - 1].revents)
         drain_as_leader(progress);
