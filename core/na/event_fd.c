@@ -37,6 +37,7 @@ na_progress_init(struct na_progress *progress, struct na_context *context,
     na_spin_init(&progress->spin);
     progress->early_events = progress->spin.events - 1; /* none yet */
     na_yield_init(&progress->yield);
+    na_pause_init(&progress->pause);
     progress->nap_ns = NA_SLEEP_NAP_MIN_NS;
     progress->epoll_fd = -1;
     progress->timer_fd = -1;

@@ -4,6 +4,7 @@
 
 #include "base/time.h"
 #include "na/context.h"
+#include "na/load.h"
 #include "na/op.h"
 #include "na/sleep.h"
 #include "na/violation.h"
@@ -280,6 +281,9 @@ may_yield(struct na_progress *progress)
         return 0;
     now = base_time_now();
     na_spin_pace(&progress->spin, now);
+    if (na_pause_lasts(&progress->pause, progress->spin.events,
+            na_yield_is_shared(&progress->yield), na_load_processors(), now))
+        return 0;
     return na_yield_may(&progress->yield, progress->spin.events, now) ? now : 0;
 }
 

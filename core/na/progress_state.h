@@ -5,6 +5,7 @@
 
 #include "base/completion.h"
 #include "base/lock.h"
+#include "na/pause.h"
 #include "na/spin.h"
 #include "na/yield.h"
 
@@ -40,6 +41,7 @@ struct na_progress {
     struct na_spin spin;   /* whether to spin */
     uint32_t early_events; /* spin.events at the last early wake-up */
     struct na_yield yield; /* whether to yield */
+    struct na_pause pause; /* of the yields of polls */
     uint64_t nap_ns;       /* next pause if a plugin has no descriptor */
     int wake_fd;           /* eventfd that wakes sleepers */
     int epoll_fd;          /* for an external loop, -1 until created */
