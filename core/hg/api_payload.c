@@ -172,7 +172,11 @@ HG_Get_output(hg_handle_t handle, void *out_struct)
 {
     if (!handle || handle->role != HG_ROLE_ORIGIN || !handle->rpc)
         return HG_INVALID_ARG;
-    na_progress_caller_runs(handle->port->na_context);
+    /* The answer of a call to oneself has not woken the leader. */
+    if (__builtin_expect(
+            na_progress_wakes_early(handle->port->na_context), 0) &&
+        !handle->loopback)
+        na_progress_wake_early(handle->port->na_context);
     return message_decode(handle, &handle->out, handle->hg_class->out_offset,
         handle->rpc->out_proc, out_struct);
 }

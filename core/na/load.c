@@ -3,6 +3,7 @@
 #include "na/load.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,20 @@ na_load_processors(void)
         atomic_store_explicit(&count, known, memory_order_relaxed);
     }
     return known;
+}
+
+long
+na_load_allowed(void)
+{
+    cpu_set_t set;
+    long count = 0;
+
+    /* Fails on a machine with more processors than the set has room for. */
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return na_load_processors();
+    for (unsigned i = 0; i < CPU_SETSIZE; i++)
+        count += CPU_ISSET(i, &set);
+    return count;
 }
 
 /* The fourth field of /proc/loadavg, before its slash (proc(5)). */

@@ -6,6 +6,9 @@
 /* Processors that are online, counted once. [any thread] */
 long na_load_processors(void);
 
+/* Processors that the calling thread may run on. [any thread] */
+long na_load_allowed(void);
+
 /* Threads of the machine that run or could run, this one included; 0: not known.
  * Reads a file of /proc: some microseconds. [any thread] */
 long na_load_runnable(void);

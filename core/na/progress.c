@@ -4,7 +4,6 @@
 
 #include "base/time.h"
 #include "na/context.h"
-#include "na/load.h"
 #include "na/op.h"
 #include "na/sleep.h"
 #include "na/violation.h"
@@ -282,7 +281,7 @@ may_yield(struct na_progress *progress)
     now = base_time_now();
     na_spin_pace(&progress->spin, now);
     if (na_pause_lasts(&progress->pause, progress->spin.events,
-            na_yield_is_shared(&progress->yield), na_load_processors(), now))
+            na_yield_is_shared(&progress->yield), now))
         return 0;
     return na_yield_may(&progress->yield, progress->spin.events, now) ? now : 0;
 }

@@ -57,9 +57,9 @@ void na_progress_wake_early(struct na_context *context);
 
 /* The calling thread uses an answer, or is about to send a request that will be
  * answered: wakes the leader if that sleeps without having spun, once for each
- * sleep, and not again before an event has arrived. It would otherwise be woken
- * by the answer, and preempted by the thread that it wakes in turn: a thread
- * that is seldom runnable while others run gets little credit from the
+ * sleep, and not again before an event has arrived. Otherwise the answer would
+ * wake the leader, and the thread that the leader wakes in turn would preempt it: a
+ * thread that is seldom runnable while others run gets little credit from the
  * scheduler. [any thread] */
 static inline void
 na_progress_caller_runs(struct na_context *context)

@@ -44,12 +44,14 @@ void na_yield_init(struct na_yield *yield);
  * now: base/time.h. Called under the lock of progress. */
 bool na_yield_may(struct na_yield *yield, uint32_t events, uint64_t now);
 
-/* Returns whether another thread has run during one of the last 64 yields. Needs
- * no lock. */
+/* Returns whether another thread has run during one of the last 64 yields, or there
+ * were not as many; false while the mode is without yields, or on trial. Called
+ * under the lock of progress. */
 static inline bool
 na_yield_is_shared(const struct na_yield *yield)
 {
-    return atomic_load_explicit(&yield->useless, memory_order_relaxed) < 64;
+    return !yield->off && !yield->trial &&
+           atomic_load_explicit(&yield->useless, memory_order_relaxed) < 64;
 }
 
 /* Yields the processor, and notes what that cost. Returns when it has ended, as

@@ -48,10 +48,10 @@ grep -qE 'lookup|connection' "$err" || fail "$ran: no step that failed"
     fail "$ran: the log does not have the reason, once"
 
 # Any server counts as alive.
-"$talaria" perf serve na+sm >"$work/serve_out" 2>"$server_err" &
+"$talaria" perf serve na+sm >"$work/perf_out" 2>"$server_err" &
 server=$!
-until_true 10 grep -q 'na+sm://' "$work/serve_out" || fail "no perf server"
-address=$(grep -o 'na+sm://[^ ]*' "$work/serve_out" | head -n 1)
+until_true 10 grep -q 'na+sm://' "$work/perf_out" || fail "no perf server"
+address=$(grep -o 'na+sm://[^ ]*' "$work/perf_out" | head -n 1)
 ping 0 "$address"
 out_has "returned an error"
 kill -TERM "$server"

@@ -2,9 +2,11 @@
 /* Pauses in the yields of a thread that polls: when, and how often. */
 #include "na/pause.h"
 
+#include "na/load.h"
 #include "runner.h"
 
 #include <check.h>
+#include <sched.h>
 
 #define US UINT64_C(1000)
 #define MS UINT64_C(1000000)
@@ -28,10 +30,22 @@ struct machine {
     uint64_t part_ns; /* of the next events */
     uint32_t events;
     uint64_t back_at_ns;
+    uint32_t paused; /* steps of the pause that lasts */
     bool moved;
 };
 
 static uint64_t now_ns = 1000 * MS;
+
+static long processors = PROCESSORS;
+
+long __real_na_load_allowed(void);
+long __wrap_na_load_allowed(void);
+
+long
+__wrap_na_load_allowed(void)
+{
+    return processors;
+}
 
 static void
 step(struct machine *machine)
@@ -52,16 +66,16 @@ step(struct machine *machine)
 static uint32_t
 run(struct na_pause *pause, struct machine *machine, uint32_t ms)
 {
-    uint32_t pauses = 0, paused = 0;
+    uint32_t pauses = 0;
 
     for (uint32_t i = 0; i < STEPS(ms); i++) {
         if (na_pause_lasts(pause, machine->events,
-                machine->shared && !machine->moved, PROCESSORS, now_ns)) {
-            pauses += paused++ == 0;
-        } else if (paused > 0) {
-            ck_assert_uint_ge(paused, STEPS(PAUSE_MS));
-            ck_assert_uint_le(paused, STEPS(PAUSE_MS) + 1);
-            paused = 0;
+                machine->shared && !machine->moved, now_ns)) {
+            pauses += machine->paused++ == 0;
+        } else if (machine->paused > 0) {
+            ck_assert_uint_ge(machine->paused, STEPS(PAUSE_MS));
+            ck_assert_uint_le(machine->paused, STEPS(PAUSE_MS) + 1);
+            machine->paused = 0;
             machine->moved = machine->moved_ns > 0;
             machine->back_at_ns = now_ns + machine->back_ms * MS;
         }
@@ -94,8 +108,10 @@ START_TEST(pauses_that_help_go_on)
     struct na_pause pause;
 
     na_pause_init(&pause);
+    /* at the end of the first window after they have come back */
     ck_assert_uint_ge(run(&pause, &machine, 1000), 8);
-    ck_assert_uint_ge(run(&pause, &machine, 1000), 8);
+    ck_assert_uint_ge(run(&pause, &machine, 10000), 80);
+    ck_assert_uint_eq(pause.period_ns, WINDOW_MS * MS);
 }
 END_TEST
 
@@ -143,14 +159,43 @@ START_TEST(pause_none_if_many_events_arrive_together)
 }
 END_TEST
 
-START_TEST(pause_none_without_events)
+START_TEST(pause_none_with_few_events)
 {
-    struct machine machine = {
-        .event_ns = 100000 * MS, .burst = 1, .shared = true};
+    struct machine machine = {.event_ns = MS / 5, .burst = 1, .shared = true};
     struct na_pause pause;
 
     na_pause_init(&pause);
     ck_assert_uint_eq(run(&pause, &machine, 1000), 0);
+    machine.event_ns = MS / 8;
+    ck_assert_uint_ge(run(&pause, &machine, 1000), 1);
+}
+END_TEST
+
+/* No other processor may take a thread over. */
+START_TEST(pause_none_on_one_processor)
+{
+    struct machine machine = {.event_ns = 40 * US, .burst = 1, .shared = true};
+    struct na_pause pause;
+
+    processors = 1;
+    na_pause_init(&pause);
+    ck_assert_uint_eq(run(&pause, &machine, 1000), 0);
+}
+END_TEST
+
+START_TEST(processors_of_a_thread_are_those_it_may_use)
+{
+    cpu_set_t set, one;
+    int first = 0;
+
+    ck_assert_int_eq(sched_getaffinity(0, sizeof set, &set), 0);
+    ck_assert_int_eq(__real_na_load_allowed(), CPU_COUNT(&set));
+    while (!CPU_ISSET(first, &set))
+        first++;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    ck_assert_int_eq(sched_setaffinity(0, sizeof one, &one), 0);
+    ck_assert_int_eq(__real_na_load_allowed(), 1);
 }
 END_TEST
 
@@ -161,9 +206,11 @@ START_TEST(pause_none_after_idle_times)
     uint32_t events = 0;
 
     na_pause_init(&pause);
+    processors = 10000;
     for (unsigned i = 0; i < 1000; i++) {
         now_ns += 3 * WINDOW_MS * MS;
-        ck_assert(!na_pause_lasts(&pause, events++, true, PROCESSORS, now_ns));
+        ck_assert(!na_pause_lasts(&pause, events, true, now_ns));
+        events += 1000;
     }
 }
 END_TEST
@@ -178,7 +225,9 @@ main(void)
     tcase_add_loop_test(tcase, pauses_that_do_not_help_become_rare, 0, 2);
     tcase_add_test(tcase, pause_none_if_no_thread_shares_the_processor);
     tcase_add_test(tcase, pause_none_if_many_events_arrive_together);
-    tcase_add_test(tcase, pause_none_without_events);
+    tcase_add_test(tcase, pause_none_with_few_events);
+    tcase_add_test(tcase, pause_none_on_one_processor);
+    tcase_add_test(tcase, processors_of_a_thread_are_those_it_may_use);
     tcase_add_test(tcase, pause_none_after_idle_times);
     return run_tcase("pause", tcase);
 }

@@ -254,6 +254,26 @@ START_TEST(yields_without_a_switch_are_useless)
 }
 END_TEST
 
+START_TEST(processor_is_shared_if_one_of_64_yields_was_useful)
+{
+    struct na_yield yield;
+
+    na_yield_init(&yield);
+    for (unsigned i = 0; i < 63; i++)
+        na_yield_note(&yield, false);
+    ck_assert(na_yield_is_shared(&yield));
+    na_yield_note(&yield, false);
+    ck_assert(!na_yield_is_shared(&yield));
+    na_yield_note(&yield, true);
+    ck_assert(na_yield_is_shared(&yield));
+    yield.off = true;
+    ck_assert(!na_yield_is_shared(&yield));
+    yield.off = false;
+    yield.trial = true;
+    ck_assert(!na_yield_is_shared(&yield));
+}
+END_TEST
+
 int
 main(void)
 {
@@ -269,5 +289,6 @@ main(void)
     tcase_add_test(tcase, useless_yields_become_rare);
     tcase_add_loop_test(tcase, yields_beside_another_thread_are_useful, 0, 2);
     tcase_add_test(tcase, yields_without_a_switch_are_useless);
+    tcase_add_test(tcase, processor_is_shared_if_one_of_64_yields_was_useful);
     return run_tcase("yield", tcase);
 }
