@@ -420,7 +420,7 @@ forward_rare(struct hg_handle *handle, hg_return_t ret)
         ret = hg_extra_put(handle, &handle->in, 0, 0, ret);
     if (ret != HG_SUCCESS)
         return ret;
-    /* Later the call may be over, and the context destroyed. */
+    /* Once it is sent, the call may be over, and the context destroyed. */
     if (!handle->loopback && awaits_answer(handle))
         na_progress_caller_runs(handle->port->na_context);
     return forward_encoded(handle);

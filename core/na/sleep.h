@@ -71,8 +71,8 @@ void na_sleep_wake(struct na_progress *progress);
 /* Makes it unreadable again. */
 void na_sleep_drain(struct na_progress *progress);
 
-/* Sets whether the next call that is sent wakes the leader, over any of the
- * transports. */
+/* Sets whether the next na_progress_caller_runs, of any of the transports, wakes
+ * the leader. */
 void na_sleep_wakes_early(struct na_progress *progress, bool wakes_early);
 
 /* Arms every plugin. Returns false if the caller must poll again. *sleep_ns_p:

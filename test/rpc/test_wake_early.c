@@ -299,7 +299,7 @@ START_TEST(early_wake_once_for_an_event)
     session_wait(&s, &calls[0].called, 1);
     session_wait(&s, &calls[1].called, 1);
 
-    /* which has arrived now */
+    /* An event has arrived since. */
     sleeper_start(&sleeper, &s);
     take_wakeups(&s);
     hold_request(&s, &calls[0]);
