@@ -98,6 +98,10 @@ for segments in 2 7 1024; do
     measure bw --local na+sm --segments $segments --size 4001 --verify
     json ".settings.segments == $segments"
 done
+for level in na bulk; do
+    measure bw --local na+sm --level $level --size 7,64K --verify --mem-alloc
+    json '.settings.mem_alloc and .format == "1.3"'
+done
 measure bw --local na+sm --classes 2 --size 3:12 --read --label Name
 json '[.points[].size_bytes] == [3, 6, 12] and .settings.label == "Name"'
 measure lat --local na+sm --pin 0,0
@@ -252,6 +256,8 @@ err_has "--in-process needs ADDRESS"
 run 2 perf lat --local na+sm --size 12Q
 run 2 perf lat --local na+sm --size 0 --level na
 run 2 perf lat --local na+sm --inflight 0
+run 2 perf lat --local na+sm --mem-alloc
+err_has "memory allocated by Talaria is for bw of levels na and bulk"
 run 2 perf lat --local na+sm --segments 2
 err_has "--segments is for level bulk"
 run 2 perf bw --local na+sm --segments 1025

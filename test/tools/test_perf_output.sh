@@ -37,7 +37,7 @@ measure() {
 
 label='it'"'"'s `touch here` "$(touch here)" <b>&\n'
 measure one.json lat --size 0,64,1K --rounds 7 --label "$label"
-json '.format == "1.2" and .settings.level == "rpc" and .settings.local'
+json '.format == "1.3" and .settings.level == "rpc" and .settings.local'
 json '[.points[].size_bytes] == [0, 64, 1024]'
 json '.points | all(.test == "lat" and .unit == "ns" and
     (.rounds | length) == 7 and .summary.median_ns > 0 and

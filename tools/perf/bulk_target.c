@@ -29,7 +29,8 @@ perf_hg_memory_open(struct hg_target *target)
     if (plan->level != PERF_BULK)
         return true;
     target->slots = calloc(slots, sizeof *target->slots);
-    target->memory = perf_memory_create(size);
+    target->memory =
+        perf_hg_memory_alloc(&target->hg, plan, size, &target->owner);
     if (target->slots && target->memory)
         ret = HG_Bulk_create(target->hg.hg_class, 1, (void **) &target->memory,
             &size, HG_BULK_READWRITE, &target->local);
@@ -78,7 +79,7 @@ perf_hg_memory_close(struct hg_target *target)
         return false;
     }
     HG_Bulk_free(target->local);
-    free(target->memory);
+    perf_hg_memory_free(target->memory, target->owner);
     free(target->slots);
     return true;
 }

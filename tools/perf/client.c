@@ -205,7 +205,7 @@ perf_client_open(struct perf_client *client, const struct perf_plan *plan,
 {
     perf_open_in_t in = {.level = (uint8_t) plan->level,
         .bandwidth = plan->bandwidth,
-        .way = {plan->verify, plan->progress_thread},
+        .way = {plan->verify, plan->progress_thread, plan->mem_alloc},
         .load = {plan->size_max, {plan->inflight, plan->threads, plan->contexts,
                                      plan->classes, plan->clients}}};
     perf_open_out_t out = {.session = 0};

@@ -10,7 +10,7 @@
 #include "mercury_macros.h"
 #include "perf/origin.h"
 
-#define PERF_CONTROL_VERSION 3U
+#define PERF_CONTROL_VERSION 4U
 #define PERF_TEXT_SIZE 300U
 
 /* A server closes a session without requests: a running one after this time
@@ -65,7 +65,8 @@ MERCURY_GEN_PROC(perf_proof_t, ((hg_uint64_t) (challenge))((token_key_t) (key)))
 MERCURY_GEN_PROC(
     perf_load_t, ((hg_uint64_t) (size_max))((perf_amounts_t) (amounts)))
 MERCURY_GEN_PROC(
-    perf_way_t, ((hg_uint8_t) (verify))((hg_uint8_t) (progress_thread)))
+    perf_way_t, ((hg_uint8_t) (verify))((hg_uint8_t) (progress_thread))(
+                    (hg_uint8_t) (mem_alloc)))
 MERCURY_GEN_PROC(perf_open_in_t,
     ((hg_uint8_t) (level))((hg_uint8_t) (bandwidth))((perf_way_t) (way))(
         (perf_load_t) (load))((perf_proof_t) (proof)))

@@ -2,6 +2,9 @@
 /* Opens, polls and closes an HG class. */
 #include "perf/hg_side.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static hg_return_t
 proc_payload(hg_proc_t proc, void *data)
 {
@@ -85,6 +88,38 @@ perf_hg_connect(struct perf_hg *hg, const struct perf_origin_setup *setup)
         HG_Error_to_string(ret));
     perf_hg_close(hg, setup->plan);
     return false;
+}
+
+char *
+perf_hg_memory_alloc(struct perf_hg *hg, const struct perf_plan *plan,
+    uint64_t size, hg_bulk_t *owner_p)
+{
+    hg_size_t length = size;
+    void *memory = NULL;
+    hg_return_t ret;
+
+    *owner_p = HG_BULK_NULL;
+    if (!plan->mem_alloc)
+        return perf_memory_create(size);
+    ret = HG_Bulk_create(
+        hg->hg_class, 1, NULL, &length, HG_BULK_READWRITE, owner_p);
+    if (ret == HG_SUCCESS)
+        ret = HG_Bulk_access(
+            *owner_p, 0, length, HG_BULK_READWRITE, 1, &memory, &length, NULL);
+    if (ret == HG_SUCCESS)
+        return memset(memory, 1, size);
+    perf_hg_memory_free(NULL, *owner_p);
+    *owner_p = HG_BULK_NULL;
+    return NULL;
+}
+
+void
+perf_hg_memory_free(char *memory, hg_bulk_t owner)
+{
+    if (owner != HG_BULK_NULL)
+        HG_Bulk_free(owner);
+    else
+        free(memory);
 }
 
 void

@@ -15,7 +15,8 @@ struct hg_target {
     bool closing;               /* requests are refused */
     struct perf_hg_queue queue; /* with a progress thread */
     /* Level bulk, otherwise NULL: */
-    char *memory; /* of all slots */
+    char *memory;    /* of all slots */
+    hg_bulk_t owner; /* of the memory, if Talaria allocated it */
     hg_bulk_t local;
     struct bulk_slot *slots;
 };

@@ -302,8 +302,8 @@ close_origin(struct perf_origin *base)
         NA_Mem_deregister(na->na_class, origin->local);
     NA_Mem_handle_free(na->na_class, origin->local);
     NA_Addr_free(na->na_class, origin->addr);
+    perf_na_memory_free(na, base->plan, origin->memory);
     perf_na_close(na, base->plan);
-    free(origin->memory);
     free(origin->ops);
     free(origin);
 }
@@ -344,7 +344,7 @@ create_memory(struct na_origin *origin, const struct perf_remote *remote)
     na_class_t *na_class = origin->na.na_class;
     na_return_t ret;
 
-    origin->memory = perf_memory_create(size);
+    origin->memory = perf_na_memory_alloc(&origin->na, plan, size);
     if (!origin->memory)
         return NA_NOMEM;
     ret = NA_Mem_handle_create(

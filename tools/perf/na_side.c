@@ -3,6 +3,10 @@
 #include "perf/na_side.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "talaria.h"
 
 uint64_t
 perf_na_message_size(const struct perf_plan *plan)
@@ -64,6 +68,29 @@ perf_na_open(struct perf_na *na, const char *info, bool listen,
     if (!good)
         perf_na_close(na, plan);
     return good;
+}
+
+char *
+perf_na_memory_alloc(
+    struct perf_na *na, const struct perf_plan *plan, uint64_t size)
+{
+    void *memory;
+
+    if (!plan->mem_alloc)
+        return perf_memory_create(size);
+    return talaria_mem_alloc(na->na_class, size, &memory) == NA_SUCCESS
+               ? memset(memory, 1, size)
+               : NULL;
+}
+
+void
+perf_na_memory_free(
+    struct perf_na *na, const struct perf_plan *plan, char *memory)
+{
+    if (plan->mem_alloc)
+        talaria_mem_free(na->na_class, memory);
+    else
+        free(memory);
 }
 
 void

@@ -35,6 +35,14 @@ enum perf_na_kind { PERF_NA_UNEXPECTED, PERF_NA_EXPECTED };
 bool perf_na_open(struct perf_na *na, const char *info, bool listen,
     const struct perf_plan *plan, struct perf_failure *failure);
 
+/* Allocates memory for put and get as perf_memory_create does, or by
+ * talaria_mem_alloc, as the plan says. NULL: out of memory. Free it after it is
+ * deregistered. */
+char *perf_na_memory_alloc(
+    struct perf_na *na, const struct perf_plan *plan, uint64_t size);
+void perf_na_memory_free(
+    struct perf_na *na, const struct perf_plan *plan, char *memory);
+
 void perf_na_close(struct perf_na *na, const struct perf_plan *plan);
 
 enum perf_poll perf_na_poll(

@@ -182,7 +182,7 @@ create_memory(struct na_target *target)
 
     if (!plan->bandwidth)
         return true;
-    target->memory = perf_memory_create(size);
+    target->memory = perf_na_memory_alloc(&target->na, plan, size);
     if (target->memory)
         ret = NA_Mem_handle_create(target->na.na_class, target->memory, size,
             NA_MEM_READWRITE, &target->handle);
@@ -270,8 +270,8 @@ close_target(struct perf_target *base)
     if (target->registered)
         NA_Mem_deregister(na->na_class, target->handle);
     NA_Mem_handle_free(na->na_class, target->handle);
+    perf_na_memory_free(na, base->plan, target->memory);
     perf_na_close(na, base->plan);
-    free(target->memory);
     free(target->responders);
     free(target);
 }

@@ -37,6 +37,7 @@ enum {
     KEY_PIN,
     KEY_PROGRESS,
     KEY_VERIFY,
+    KEY_MEM_ALLOC,
     KEY_WARM_UP,
     KEY_ROUNDS,
     KEY_OPERATIONS,
@@ -109,6 +110,10 @@ static const struct argp_option options[] = {
     {"progress-thread", KEY_PROGRESS, NULL, 0,
         "lat and rate of level rpc: one more thread for each context, at both "
         "sides, makes progress; --threads call and wait, or respond",
+        0},
+    {"mem-alloc", KEY_MEM_ALLOC, NULL, 0,
+        "bw of levels na and bulk: Talaria allocates the memory, at both "
+        "sides; peers over na+sm map it (default: the C library does)",
         0},
     {"pin", KEY_PIN, "ORIGIN[,TARGET]", 0,
         "Processors of the measuring and the serving side", 0},
@@ -318,6 +323,9 @@ parse_mode(int key, char *arg, struct argp_state *state)
     case KEY_PROGRESS:
         settings->progress_thread = true;
         return 0;
+    case KEY_MEM_ALLOC:
+        settings->mem_alloc = true;
+        return 0;
     case KEY_VERIFY:
         settings->verify = true;
         return 0;
@@ -482,6 +490,7 @@ perf_options_plan(
         .single = settings->single,
         .verify = settings->verify,
         .progress_thread = settings->progress_thread,
+        .mem_alloc = settings->mem_alloc,
         .inflight = settings->inflight,
         .threads = settings->threads,
         .contexts = settings->contexts,

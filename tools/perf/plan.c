@@ -23,6 +23,8 @@ perf_plan_check(const struct perf_plan *plan)
         return "at least 1 and at most 256 clients";
     if (plan->progress_thread && (plan->level != PERF_RPC || plan->bandwidth))
         return "a progress thread is for lat and rate of level rpc";
+    if (plan->mem_alloc && !perf_plan_has_memory(plan))
+        return "memory allocated by Talaria is for bw of levels na and bulk";
     if (plan->single && (plan->threads > 1 || plan->progress_thread))
         return "single-thread mode has one thread for each class";
     slots = (uint64_t) plan->clients * plan->threads * plan->inflight;

@@ -30,6 +30,7 @@ struct perf_plan {
     bool busy;
     bool single;
     bool verify;
+    bool mem_alloc;       /* memory for RMA is allocated by Talaria */
     bool progress_thread; /* of each context, at both sides, beside threads */
     uint32_t inflight;    /* of a thread */
     uint32_t threads;     /* of a class, at both sides */

@@ -63,6 +63,7 @@ struct perf_settings {
     bool single;   /* NA_THREAD_MODE_SINGLE */
     bool verify;
     bool progress_thread; /* with a progress thread for each context */
+    bool mem_alloc;       /* memory for RMA is allocated by Talaria */
     uint32_t inflight;    /* operations in flight of a thread */
     uint32_t threads;     /* of a class */
     uint32_t contexts;    /* of a class */

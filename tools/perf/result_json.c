@@ -136,14 +136,16 @@ point_json(const struct perf_point *point)
 json_t *
 perf_json_settings(const struct perf_settings *settings)
 {
-    json_t *words = json_pack("{s:s, s:o, s:o, s:o, s:b, s:b, s:b, s:b, s:b}",
-        "level", perf_level_name(settings->level), "info",
-        output_json_text(settings->info ? settings->info : ""), "label",
-        output_json_text(settings->label), "against",
-        output_json_text(settings->against), "local", (int) settings->local,
-        "busy", (int) settings->busy, "single_thread", (int) settings->single,
-        "verify", (int) settings->verify, "progress_thread",
-        (int) settings->progress_thread);
+    json_t *words =
+        json_pack("{s:s, s:o, s:o, s:o, s:b, s:b, s:b, s:b, s:b, s:b}", "level",
+            perf_level_name(settings->level), "info",
+            output_json_text(settings->info ? settings->info : ""), "label",
+            output_json_text(settings->label), "against",
+            output_json_text(settings->against), "local", (int) settings->local,
+            "busy", (int) settings->busy, "single_thread",
+            (int) settings->single, "verify", (int) settings->verify,
+            "progress_thread", (int) settings->progress_thread, "mem_alloc",
+            (int) settings->mem_alloc);
     json_t *numbers = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
                                 "s:o, s:o, s:o, s:o}",
         "in_flight", whole(settings->inflight), "threads",

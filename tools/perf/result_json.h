@@ -8,7 +8,7 @@
 /* The version of the format: a new minor adds fields, a new major changes
  * them. */
 #define PERF_JSON_MAJOR 1
-#define PERF_JSON_MINOR 2
+#define PERF_JSON_MINOR 3
 
 /* Bytes of a file, at most. */
 #define PERF_JSON_SIZE_MAX ((size_t) 64 << 20)

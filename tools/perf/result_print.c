@@ -111,13 +111,14 @@ print_head(const struct perf_result *result, FILE *stream)
 
     if (settings->label)
         fprintf(stream, "%s\n", settings->label);
-    fprintf(stream, "%s, level %s, %s, %s%s%s%s\n",
+    fprintf(stream, "%s, level %s, %s, %s%s%s%s%s\n",
         settings->info ? settings->info : "", perf_level_name(settings->level),
         settings->local ? "both sides here" : "served by another command",
         settings->busy ? "busy" : "waiting",
         settings->single ? ", single-thread mode" : "",
         settings->verify ? ", data verified" : "",
-        settings->progress_thread ? ", beside a progress thread" : "");
+        settings->progress_thread ? ", beside a progress thread" : "",
+        settings->mem_alloc ? ", memory allocated by Talaria" : "");
     fprintf(stream, "%" PRIu32 " in flight", settings->inflight);
     print_count(stream, settings->threads, "thread", "threads");
     print_count(stream, settings->contexts, "context", "contexts");

@@ -275,6 +275,9 @@ read_settings(
     if (json_object_get(object, "progress_thread"))
         settings->progress_thread =
             read_flag(reader, object, "progress_thread");
+    /* Since 1.3. */
+    if (json_object_get(object, "mem_alloc"))
+        settings->mem_alloc = read_flag(reader, object, "mem_alloc");
     settings->inflight =
         (uint32_t) read_whole(reader, object, "in_flight", 1, UINT32_MAX);
     settings->threads =

@@ -281,6 +281,7 @@ open_session(hg_handle_t handle)
             .single = server->options->single,
             .verify = in.way.verify != 0,
             .progress_thread = in.way.progress_thread != 0,
+            .mem_alloc = in.way.mem_alloc != 0,
             .inflight = in.load.amounts.inflight,
             .threads = in.load.amounts.threads,
             .contexts = in.load.amounts.contexts,
