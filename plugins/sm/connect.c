@@ -38,7 +38,9 @@ log_unreachable(na_plugin_class *cls, na_plugin_addr *addr, int error)
     int32_t level =
         addr->known || addr->told ? NA_PLUGIN_LOG_INFO : NA_PLUGIN_LOG_ERROR;
 
-    if (is_mercury(name))
+    /* a known one spoke Talaria's protocol: the file is left from another process
+     * of that number */
+    if (!addr->known && is_mercury(name))
         TP_LOG(cls->host, ERROR,
             "sm://%s: unreachable (%s): by its file /dev/shm/na_sm-%s the "
             "process there uses Mercury, not Talaria",

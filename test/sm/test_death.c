@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Peers that die, close, and restart. */
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,10 +95,12 @@ exchange(struct node *node, struct child *child, na_plugin_addr *peer)
     free(op);
 }
 
-/* Three processes with one name in turn: killed, killed, closed. */
+/* Three processes with one name in turn: killed, killed, closed. The file that a
+ * process using Mercury would have left under this name explains nothing. */
 START_TEST(death_ends_pending_receives_and_successor_is_reached)
 {
     static struct node node;
+    char path[TEXT];
     struct child children[3];
     char text[TEXT];
     char buffer[64];
@@ -105,6 +108,10 @@ START_TEST(death_ends_pending_receives_and_successor_is_reached)
     load_plugin();
     uint32_t descriptors = 0;
 
+    snprintf(path, sizeof(path), "/dev/shm/na_sm-%s", own_name("phoenix"));
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    ck_assert_int_ge(fd, 0);
+    close(fd);
     for (int i = 0; i < 3; i++)
         children[i] = child_start(peer_body, NULL);
     node_open(&node, NULL);
@@ -133,6 +140,8 @@ START_TEST(death_ends_pending_receives_and_successor_is_reached)
         ck_assert_int_eq(
             send_unexpected(&node, "x", 1, peer, 1), NA_PLUGIN_E_HOSTUNREACH);
     }
+    unlink(path);
+    ck_assert_uint_eq(node_warnings(&node), 0);
     expect_line(children[2].in, "closed");
     send_line(children[2].out, "end");
     child_join(&children[2]);
