@@ -258,6 +258,8 @@ run 2 perf lat --local na+sm --size 0 --level na
 run 2 perf lat --local na+sm --inflight 0
 run 2 perf lat --local na+sm --mem-alloc
 err_has "memory allocated by Talaria is for bw of levels na and bulk"
+run 2 perf bw --local na+sm --mem-alloc --segments 2
+err_has "--mem-alloc is for one segment"
 run 2 perf lat --local na+sm --segments 2
 err_has "--segments is for level bulk"
 run 2 perf bw --local na+sm --segments 1025

@@ -96,7 +96,12 @@ prepare_op(struct perf_hg_origin *origin, struct bulk_op *op)
     HG_Bulk_free(op->in.memory);
     op->in =
         (perf_bulk_in_t){.slot = op->base.base.slot, .size = origin->base.size};
-    ret = describe(origin, op, read);
+    /* Peers map memory only as a whole, and only if they may read it. */
+    if (origin->base.plan->mem_alloc)
+        ret = perf_hg_bulk_alloc(
+            &origin->hg, op->in.size, &op->in.memory, &op->bytes);
+    else
+        ret = describe(origin, op, read);
     if (ret == HG_SUCCESS)
         ret = perf_hg_op_reset(&op->base, read ? PERF_RPC_PUSH : PERF_RPC_PULL);
     return ret;
@@ -112,7 +117,8 @@ prepare(struct perf_origin *base, enum perf_test test, uint64_t size)
     perf_hg_origin_prepare(base, test, size);
     for (uint32_t i = 0; ret == HG_SUCCESS && i < perf_plan_ops(base->plan);
          i++) {
-        ops[i].bytes = origin->memory + i * base->stride;
+        if (origin->memory)
+            ops[i].bytes = origin->memory + i * base->stride;
         ret = prepare_op(origin, &ops[i]);
     }
     if (ret != HG_SUCCESS)

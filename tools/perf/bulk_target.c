@@ -18,22 +18,32 @@ struct bulk_slot {
 #define STOP_TURNS 200
 #define STOP_MS 10
 
+/* The memory of all slots, and its descriptor. */
+static hg_return_t
+create_memory(struct hg_target *target, hg_size_t size)
+{
+    if (target->base.plan->mem_alloc)
+        return perf_hg_bulk_alloc(
+            &target->hg, size, &target->local, &target->memory);
+    target->memory = perf_memory_create(size);
+    return target->memory ? HG_Bulk_create(target->hg.hg_class, 1,
+                                (void **) &target->memory, &size,
+                                HG_BULK_READWRITE, &target->local)
+                          : HG_NOMEM;
+}
+
 bool
 perf_hg_memory_open(struct hg_target *target)
 {
     const struct perf_plan *plan = target->base.plan;
     uint32_t slots = perf_plan_slots(plan);
-    hg_size_t size = slots * perf_plan_stride(plan->size_max);
     hg_return_t ret = HG_NOMEM;
 
     if (plan->level != PERF_BULK)
         return true;
     target->slots = calloc(slots, sizeof *target->slots);
-    target->memory =
-        perf_hg_memory_alloc(&target->hg, plan, size, &target->owner);
-    if (target->slots && target->memory)
-        ret = HG_Bulk_create(target->hg.hg_class, 1, (void **) &target->memory,
-            &size, HG_BULK_READWRITE, &target->local);
+    if (target->slots)
+        ret = create_memory(target, slots * perf_plan_stride(plan->size_max));
     if (ret != HG_SUCCESS)
         perf_failure_set(target->base.failure,
             "out of memory for bulk data: %s", HG_Error_to_string(ret));
@@ -79,7 +89,8 @@ perf_hg_memory_close(struct hg_target *target)
         return false;
     }
     HG_Bulk_free(target->local);
-    perf_hg_memory_free(target->memory, target->owner);
+    if (!target->base.plan->mem_alloc)
+        free(target->memory);
     free(target->slots);
     return true;
 }

@@ -12,10 +12,10 @@ create_ops(struct perf_hg_origin *origin, uint32_t buffers)
     hg_return_t ret = HG_SUCCESS;
 
     origin->ops = calloc(count, origin->op_size);
-    origin->memory = perf_hg_memory_alloc(&origin->hg, plan,
-        (uint64_t) buffers * count * perf_plan_stride(plan->size_max),
-        &origin->owner);
-    if (!origin->ops || !origin->memory)
+    if (!plan->mem_alloc)
+        origin->memory = perf_memory_create(
+            (uint64_t) buffers * count * perf_plan_stride(plan->size_max));
+    if (!origin->ops || (!plan->mem_alloc && !origin->memory))
         ret = HG_NOMEM;
     for (uint32_t i = 0; ret == HG_SUCCESS && i < count; i++) {
         struct perf_op *op = perf_hg_origin_op(&origin->base, i);
@@ -102,8 +102,8 @@ perf_hg_origin_close(struct perf_origin *base)
 
     for (uint32_t i = 0; origin->ops && i < perf_plan_ops(base->plan); i++)
         HG_Destroy(((struct perf_hg_op *) perf_hg_origin_op(base, i))->handle);
-    perf_hg_memory_free(origin->memory, origin->owner);
     perf_hg_close(&origin->hg, base->plan);
     free(origin->ops);
+    free(origin->memory);
     free(origin);
 }

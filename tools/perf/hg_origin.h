@@ -16,9 +16,8 @@ struct perf_hg_op {
 struct perf_hg_origin {
     struct perf_origin base;
     struct perf_hg hg;
-    char *memory;    /* of all operations */
-    hg_bulk_t owner; /* of the memory, if Talaria allocated it */
-    void *ops;       /* an array of the level's operations, zeroed at first */
+    char *memory; /* of all operations, or NULL: each has its own */
+    void *ops;    /* an array of the level's operations, zeroed at first */
     size_t op_size;
 };
 

@@ -2,7 +2,6 @@
 /* Opens, polls and closes an HG class. */
 #include "perf/hg_side.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static hg_return_t
@@ -90,36 +89,25 @@ perf_hg_connect(struct perf_hg *hg, const struct perf_origin_setup *setup)
     return false;
 }
 
-char *
-perf_hg_memory_alloc(struct perf_hg *hg, const struct perf_plan *plan,
-    uint64_t size, hg_bulk_t *owner_p)
+hg_return_t
+perf_hg_bulk_alloc(
+    struct perf_hg *hg, hg_size_t size, hg_bulk_t *bulk_p, char **memory_p)
 {
-    hg_size_t length = size;
-    void *memory = NULL;
-    hg_return_t ret;
+    void *memory;
+    hg_return_t ret =
+        HG_Bulk_create(hg->hg_class, 1, NULL, &size, HG_BULK_READWRITE, bulk_p);
 
-    *owner_p = HG_BULK_NULL;
-    if (!plan->mem_alloc)
-        return perf_memory_create(size);
-    ret = HG_Bulk_create(
-        hg->hg_class, 1, NULL, &length, HG_BULK_READWRITE, owner_p);
-    if (ret == HG_SUCCESS)
-        ret = HG_Bulk_access(
-            *owner_p, 0, length, HG_BULK_READWRITE, 1, &memory, &length, NULL);
-    if (ret == HG_SUCCESS)
-        return memset(memory, 1, size);
-    perf_hg_memory_free(NULL, *owner_p);
-    *owner_p = HG_BULK_NULL;
-    return NULL;
-}
-
-void
-perf_hg_memory_free(char *memory, hg_bulk_t owner)
-{
-    if (owner != HG_BULK_NULL)
-        HG_Bulk_free(owner);
-    else
-        free(memory);
+    if (ret != HG_SUCCESS)
+        return ret;
+    ret = HG_Bulk_access(
+        *bulk_p, 0, size, HG_BULK_READWRITE, 1, &memory, &size, NULL);
+    if (ret == HG_SUCCESS) {
+        *memory_p = memset(memory, 1, size);
+    } else {
+        HG_Bulk_free(*bulk_p);
+        *bulk_p = HG_BULK_NULL;
+    }
+    return ret;
 }
 
 void

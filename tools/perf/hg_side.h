@@ -48,12 +48,10 @@ bool perf_hg_open(struct perf_hg *hg, const char *info,
 /* Opens the origin's side and looks up the target. */
 bool perf_hg_connect(struct perf_hg *hg, const struct perf_origin_setup *setup);
 
-/* Allocates memory for bulk transfers as perf_memory_create does, or lets
- * Talaria do it, as the plan says. owner_p: set to what perf_hg_memory_free
- * needs, after the descriptors of the memory are freed. NULL: out of memory. */
-char *perf_hg_memory_alloc(struct perf_hg *hg, const struct perf_plan *plan,
-    uint64_t size, hg_bulk_t *owner_p);
-void perf_hg_memory_free(char *memory, hg_bulk_t owner);
+/* Lets Talaria allocate touched memory of `size` bytes, for reading and writing,
+ * with its descriptor, which frees both. */
+hg_return_t perf_hg_bulk_alloc(
+    struct perf_hg *hg, hg_size_t size, hg_bulk_t *bulk_p, char **memory_p);
 
 void perf_hg_close(struct perf_hg *hg, const struct perf_plan *plan);
 

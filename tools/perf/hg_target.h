@@ -15,8 +15,7 @@ struct hg_target {
     bool closing;               /* requests are refused */
     struct perf_hg_queue queue; /* with a progress thread */
     /* Level bulk, otherwise NULL: */
-    char *memory;    /* of all slots */
-    hg_bulk_t owner; /* of the memory, if Talaria allocated it */
+    char *memory; /* of all slots */
     hg_bulk_t local;
     struct bulk_slot *slots;
 };

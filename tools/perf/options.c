@@ -404,6 +404,8 @@ complete(struct argp_state *state, struct input *input)
         argp_error(state, "--token-file is for ADDRESS; --local needs none");
     if (settings->segments > 1 && settings->level != PERF_BULK)
         argp_error(state, "--segments is for level bulk");
+    if (settings->segments > 1 && settings->mem_alloc)
+        argp_error(state, "--mem-alloc is for one segment");
     for (uint32_t i = 0; i < result->size_count; i++)
         if (settings->segments > 1 && result->sizes[i] < settings->segments)
             argp_error(state, "--size: fewer bytes than --segments");
