@@ -285,7 +285,7 @@ do_slice(na_plugin_ctx *ctx, struct sm_op *op, uint64_t length,
             ret = NA_PLUGIN_E_HOSTUNREACH;
         else
             ret = hold(cls, conn, op, &target);
-        if (ret == NA_PLUGIN_OK && !assisted && target.pid != 0)
+        if (ret == NA_PLUGIN_OK && !assisted)
             assisted = sm_assist_begin(ctx, op, conn);
         tp_lock_drop(&conn->lock);
     }

@@ -23,6 +23,7 @@
 struct common {
     char name[TEXT];
     const char *setting;
+    bool allocates; /* the owner's class allocates what is read */
     uint64_t size;
     unsigned char registration[PARCEL];
     _Atomic uint64_t assisted; /* bytes, counted by the owner */
@@ -63,6 +64,18 @@ expose(struct node *owner, unsigned char *base, uint32_t count)
     return mem;
 }
 
+/* Memory of the class that peers can map, with what the other process expects. */
+static unsigned char *
+allocate(const na_plugin_mem_alloc *alloc)
+{
+    void *bytes = NULL;
+
+    ck_assert_int_eq(alloc->alloc(node.cls, SPACE, &bytes), NA_PLUGIN_OK);
+    for (uint64_t i = 0; i < SPACE; i++)
+        ((unsigned char *) bytes)[i] = byte_at(i);
+    return bytes;
+}
+
 static int
 owner(const struct parent *parent)
 {
@@ -71,7 +84,11 @@ owner(const struct parent *parent)
     struct pollfd input = {.fd = parent->in, .events = POLLIN};
 
     node_open(&node, common->setting != NULL ? &options : NULL);
-    na_plugin_mem *mem = expose(&node, common->space, SEGMENTS);
+    const na_plugin_mem_alloc *alloc =
+        node.ops->extension(node.cls, NA_PLUGIN_MEM_ALLOC_ID);
+    unsigned char *own = common->allocates ? allocate(alloc) : NULL;
+    na_plugin_mem *mem = own != NULL ? expose(&node, own, 1)
+                                     : expose(&node, common->space, SEGMENTS);
     common->size = PARCEL;
     ck_assert_int_eq(node.ops->mem_serialize(
                          node.cls, mem, common->registration, &common->size),
@@ -85,13 +102,14 @@ owner(const struct parent *parent)
     }
     expect_line(parent->in, "end");
     node.ops->mem_deregister(node.cls, mem);
+    alloc->free(node.cls, own);
     node_close(&node);
     return 0;
 }
 
 /* Starts the owner of what is put to or got from. */
 static void
-begin(bool put, const char *setting, uint32_t contexts)
+begin_at(bool put, bool allocates, const char *setting, uint32_t contexts)
 {
     const struct node_options options = {.contexts = contexts};
 
@@ -99,6 +117,7 @@ begin(bool put, const char *setting, uint32_t contexts)
         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     ck_assert_ptr_ne(common, MAP_FAILED);
     common->setting = setting;
+    common->allocates = allocates;
     child = child_start(owner, NULL);
     expect_line(child.in, "ready");
     node_open(&node, &options);
@@ -114,6 +133,12 @@ begin(bool put, const char *setting, uint32_t contexts)
                          node.cls, common->registration, common->size, &remote),
         NA_PLUGIN_OK);
     peer = lookup(&node, common->name);
+}
+
+static void
+begin(bool put, const char *setting, uint32_t contexts)
+{
+    begin_at(put, false, setting, contexts);
 }
 
 static void
@@ -197,6 +222,28 @@ START_TEST(assist_owner_that_polls_copies_a_part)
         ck_assert_int_eq(finish(copy(at, source, length)), NA_PLUGIN_OK);
         check(at, source, length);
         ck_assert_int_eq(to[at + length], 0);
+    }
+    end_with_owner();
+}
+END_TEST
+
+/* This side copies from its mapping, the owner by the kernel. */
+START_TEST(assist_of_memory_that_is_mapped)
+{
+    uint64_t before = 0;
+    uint32_t mapped = 0; /* rounds that began with a mapping */
+
+    begin_at(false, true, NULL, 1);
+    while (mapped < ROUNDS || common->assisted <= before) {
+        if (node_counter(&node, "mapped_bytes") == 0)
+            before = common->assisted + SPACE;
+        else
+            mapped++;
+        memset(memory, 0, SPACE);
+        ck_assert_int_eq(finish(copy(1, 0, SPACE - 2)), NA_PLUGIN_OK);
+        check(1, 0, SPACE - 2);
+        ck_assert_int_eq(memory[0], 0);
+        ck_assert_int_eq(memory[SPACE - 1], 0);
     }
     end_with_owner();
 }
@@ -330,6 +377,7 @@ main(void)
     TCase *cases = tcase_create("cases");
     /* gets, then puts */
     tcase_add_loop_test(cases, assist_owner_that_polls_copies_a_part, 0, 2);
+    tcase_add_test(cases, assist_of_memory_that_is_mapped);
     tcase_add_loop_test(cases, assist_can_be_turned_off, 0, 2);
     tcase_add_loop_test(cases, assist_of_operations_in_flight, 0, 2);
     tcase_add_loop_test(cases, assist_owner_that_is_stopped, 0, 2);
