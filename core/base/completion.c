@@ -18,7 +18,7 @@ append(struct base_completion_queue *queue, struct base_completion *completion)
 {
     uint32_t count = base_completion_count_locked(queue);
 
-    if (count == 0)
+    if (__builtin_expect(count == 0, 1))
         queue->first = completion;
     else
         queue->last->next = completion;

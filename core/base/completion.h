@@ -72,15 +72,15 @@ base_completion_count_set(struct base_completion_queue *queue, uint32_t count)
     atomic_store_explicit(&queue->count, count, memory_order_release);
 }
 
-/* Removes and returns the first entry of a queue that is not empty. Called under
- * the lock. */
+/* Removes and returns the first entry of a queue that has `count`, at least one.
+ * Called under the lock. */
 static inline struct base_completion *
-base_completion_remove_one(struct base_completion_queue *queue)
+base_completion_remove_of(struct base_completion_queue *queue, uint32_t count)
 {
     struct base_completion *first = queue->first;
 
     queue->first = first->next;
-    base_completion_count_set(queue, base_completion_count_locked(queue) - 1);
+    base_completion_count_set(queue, count - 1);
     return first;
 }
 
@@ -90,7 +90,8 @@ base_completion_remove(struct base_completion_queue *queue)
 {
     return __builtin_expect(base_completion_count_locked(queue) == 0, 0)
                ? NULL
-               : base_completion_remove_one(queue);
+               : base_completion_remove_of(
+                     queue, base_completion_count_locked(queue));
 }
 
 #endif /* BASE_COMPLETION_H */

@@ -75,16 +75,17 @@ HG_Destroy(hg_handle_t handle)
 {
     if (!handle)
         return HG_SUCCESS;
-    if (handle->role == HG_ROLE_TARGET) {
+    if (__builtin_expect(handle->role == HG_ROLE_TARGET, 1)) {
         /* In Mercury a response not sent holds a reference as well, and a
          * handler that doesn't respond destroys the handle twice. */
         if (__builtin_expect(hg_handle_no_user(handle), 0))
             return HG_SUCCESS;
         /* For handler_run, while the handler runs. */
-        if (handle->runner == &hg_handle_thread)
+        if (__builtin_expect(handle->runner == &hg_handle_thread, 1))
             handle->given_back = true;
     }
-    hg_handle_unref(handle, 1);
+    if (hg_handle_drop_fast(handle))
+        handle->side->released(handle);
     return HG_SUCCESS;
 }
 

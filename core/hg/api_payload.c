@@ -3,6 +3,7 @@
 #include "hg/handle.h"
 
 #include "base/log.h"
+#include "base/same.h"
 #include "hg/checksum.h"
 #include "hg/multi_recv.h"
 #include "hg/peer_log.h"
@@ -22,18 +23,27 @@ not_decoded(const struct hg_handle *handle, const struct hg_message *message,
     return ret;
 }
 
-static inline __attribute__((always_inline)) hg_return_t
-decode(struct hg_handle *handle, struct hg_message *message, char *bytes,
-    char *end, hg_proc_cb_t proc_cb, void *data)
+static inline struct hg_message *
+message_of(struct hg_handle *handle, bool output)
 {
+    return output ? &handle->out : &handle->in;
+}
+
+static inline __attribute__((always_inline)) hg_return_t
+decode(struct hg_handle *handle, bool output, char *bytes, char *end,
+    hg_proc_cb_t proc_cb, void *data)
+{
+    struct hg_message *message = message_of(handle, output);
     hg_return_t ret;
 
     proc_begin(&message->proc, bytes, end, HG_DECODE);
     ret = proc_cb(&message->proc, data);
+    handle = base_same(handle);
+    message = message_of(handle, output);
     if (ret != HG_SUCCESS)
         return not_decoded(handle, message, ret);
     message->decoded++;
-    hg_handle_ref(handle, 1);
+    hg_handle_ref_fast(handle);
     return HG_SUCCESS;
 }
 
@@ -48,27 +58,38 @@ release_input(struct hg_handle *handle)
         hg_multi_release(handle);
 }
 
-/* Decodes a message with an extra payload, a checksum, or one that is released
- * then. With a checksum it must be decoded completely. */
-static __attribute__((cold, noinline)) hg_return_t
-decode_flagged(struct hg_handle *handle, struct hg_message *message,
-    size_t offset, hg_proc_cb_t proc_cb, void *data)
+/* Whether a response that is used wakes the leader. */
+static inline bool
+wakes(const struct hg_handle *handle, bool output)
 {
+    return output && na_progress_wakes_early(handle->port->na_context);
+}
+
+/* Decodes a message with an extra payload, a checksum, or one that is released
+ * then, or wakes the leader. With a checksum it must be decoded completely. */
+static __attribute__((cold, noinline)) hg_return_t
+decode_flagged(struct hg_handle *handle, bool output, size_t offset,
+    hg_proc_cb_t proc_cb, void *data)
+{
+    struct hg_message *message = message_of(handle, output);
     bool summed = message->flags & HG_HEADER_PAYLOAD_SUM;
     const struct hg_extra *extra = message->extra;
     char *bytes = extra ? extra->data : message->payload + offset;
     hg_return_t ret;
     size_t left;
 
+    /* The answer of a call to oneself has not woken the leader. */
+    if (wakes(handle, output) && !handle->loopback)
+        na_progress_wake_early(handle->port->na_context);
     if (message->flags & HG_MESSAGE_RELEASED)
         return HG_FAULT;
     if (message->size < offset)
-        return HG_OVERFLOW;
+        return not_decoded(handle, message, HG_OVERFLOW);
     /* The target has checked it before running its handler. */
     if (summed && handle->role == HG_ROLE_ORIGIN &&
         !hg_checksum_agrees(message))
         return HG_CHECKSUM_ERROR;
-    ret = decode(handle, message, bytes,
+    ret = decode(handle, output, bytes,
         extra ? bytes + extra->size : message->payload + message->size, proc_cb,
         data);
     if (ret != HG_SUCCESS)
@@ -92,18 +113,20 @@ decode_flagged(struct hg_handle *handle, struct hg_message *message,
 /* Decodes, and takes a reference until the matching free. Only the handle is
  * used after the proc: few registers are saved, here and below. */
 static inline __attribute__((always_inline)) hg_return_t
-message_decode(struct hg_handle *handle, struct hg_message *message,
-    size_t offset, hg_proc_cb_t proc_cb, void *data)
+message_decode(struct hg_handle *handle, bool output, size_t offset,
+    hg_proc_cb_t proc_cb, void *data)
 {
+    struct hg_message *message = message_of(handle, output);
+
     if (!data)
         return HG_INVALID_ARG;
     if (!proc_cb)
         return HG_FAULT;
-    if (__builtin_expect(message->flags != 0, 0))
-        return decode_flagged(handle, message, offset, proc_cb, data);
+    if (__builtin_expect(message->flags | (uint32_t) wakes(handle, output), 0))
+        return decode_flagged(handle, output, offset, proc_cb, data);
     if (message->size < offset)
         return not_decoded(handle, message, HG_OVERFLOW);
-    return decode(handle, message, message->payload + offset,
+    return decode(handle, output, message->payload + offset,
         message->payload + message->size, proc_cb, data);
 }
 
@@ -144,7 +167,7 @@ message_free(struct hg_handle *handle, struct hg_message *message,
     if (__builtin_expect(message->decoded == 0, 0))
         return free_other(handle, other, ret);
     message->decoded--;
-    if (__builtin_expect(hg_handle_drop(handle, 1), 0))
+    if (__builtin_expect(hg_handle_drop_fast(handle), 0))
         return released(handle, ret);
     return ret;
 }
@@ -154,7 +177,7 @@ HG_Get_input(hg_handle_t handle, void *in_struct)
 {
     if (!handle || handle->role != HG_ROLE_TARGET || !handle->rpc)
         return HG_INVALID_ARG;
-    return message_decode(handle, &handle->in, handle->hg_class->in_offset,
+    return message_decode(handle, false, handle->hg_class->in_offset,
         handle->rpc->in_proc, in_struct);
 }
 
@@ -172,12 +195,7 @@ HG_Get_output(hg_handle_t handle, void *out_struct)
 {
     if (!handle || handle->role != HG_ROLE_ORIGIN || !handle->rpc)
         return HG_INVALID_ARG;
-    /* The answer of a call to oneself has not woken the leader. */
-    if (__builtin_expect(
-            na_progress_wakes_early(handle->port->na_context), 0) &&
-        !handle->loopback)
-        na_progress_wake_early(handle->port->na_context);
-    return message_decode(handle, &handle->out, handle->hg_class->out_offset,
+    return message_decode(handle, true, handle->hg_class->out_offset,
         handle->rpc->out_proc, out_struct);
 }
 

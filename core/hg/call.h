@@ -243,19 +243,34 @@ hg_call_ended(struct hg_call *call, uint32_t operation, uint32_t note)
         call, hg_call_end(call, operation, note), operation, note);
 }
 
+/* Changes the word from one value to another; false: it has a third one. single:
+ * one thread at a time uses the call, and no atomic instruction is needed. */
+static inline __attribute__((always_inline)) bool
+hg_call_exchange(struct hg_call *call, uint32_t from, uint32_t to,
+    memory_order order, bool single)
+{
+    if (__builtin_expect(!single, 1))
+        return atomic_compare_exchange_strong_explicit(
+            &call->word, &from, to, order, memory_order_relaxed);
+    if (hg_call_word(call) != from)
+        return false;
+    atomic_store_explicit(&call->word, to, memory_order_relaxed);
+    return true;
+}
+
 /* Origin: does what SENT does to a call that hg_call_begin began with this
  * number and both operations, and that nothing has changed since: most often
  * the request is sent before the response can arrive. False: something has, and
  * this has changed nothing. */
 static inline bool
-hg_call_sent_first(struct hg_call *call, uint32_t number)
+hg_call_sent_first(struct hg_call *call, uint32_t number, bool single)
 {
     uint32_t begun = number << HG_CALL_SHIFT | HG_CALL_SEND | HG_CALL_RECV |
                      HG_CALL_CALLBACK;
 
     /* Release: see hg_call_end. */
-    return atomic_compare_exchange_strong_explicit(&call->word, &begun,
-        begun - HG_CALL_SEND, memory_order_release, memory_order_relaxed);
+    return hg_call_exchange(
+        call, begun, begun - HG_CALL_SEND, memory_order_release, single);
 }
 
 /* Origin: does what RECEIVED does to a call whose request is sent and that has
@@ -280,18 +295,16 @@ hg_call_answer_sent(struct hg_call *call)
  * HG_CALL_CALLBACK. False, and nothing is changed: hg_call_event_rare has to do
  * it. */
 static inline bool
-hg_call_claim_open(struct hg_call *call, uint32_t callback)
+hg_call_claim_open(struct hg_call *call, uint32_t callback, bool single)
 {
-    uint32_t open = 0;
-
-    return atomic_compare_exchange_strong_explicit(&call->word, &open,
-        HG_CALL_CLAIMED | callback, memory_order_relaxed, memory_order_relaxed);
+    return hg_call_exchange(
+        call, 0, HG_CALL_CLAIMED | callback, memory_order_relaxed, single);
 }
 
 static inline enum hg_call_result
 hg_call_claim(struct hg_call *call, enum hg_call_event event, uint32_t callback)
 {
-    if (__builtin_expect(hg_call_claim_open(call, callback), 1))
+    if (__builtin_expect(hg_call_claim_open(call, callback, false), 1))
         return HG_CALL_NOTHING;
     return hg_call_event_rare(call, event, 0); /* flags are set */
 }

@@ -167,6 +167,8 @@ hg_handle_create(struct hg_context *context, struct hg_port *port,
     handle->context = context;
     handle->hg_class = hg_class;
     handle->port = port;
+    handle->single = port->na_context->na_class->single_class &&
+                     port->na_context->na_class->single_context;
     handle->side = side;
     handle->role = side->role;
     handle->info.hg_class = hg_class;

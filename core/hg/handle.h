@@ -74,11 +74,15 @@ struct hg_handle {
     struct na_op *send;
     struct na_op *recv;
     struct hg_call call;
-    _Atomic int32_t refs; /* the user's count, and HG_REF_* */
+    union {
+        _Atomic int32_t refs; /* the user's count, and HG_REF_* */
+        int32_t single_refs;  /* the same, if `single` */
+    };
     _Atomic bool
         dropped;     /* target: by talaria_handle_drop, without an answer */
     bool given_back; /* target: the handler called HG_Destroy */
     bool awaiting;   /* a response of loopback.c, under its lock */
+    bool single;     /* one thread at a time uses the class */
     const struct hg_side *side;
     enum hg_role role;   /* of the side */
     bool forwardable;    /* origin: it has an RPC and a peer */
@@ -191,6 +195,24 @@ hg_handle_drop(struct hg_handle *handle, int32_t count)
      * is reused. */
     return atomic_fetch_sub_explicit(
                &handle->refs, count, memory_order_acq_rel) == count;
+}
+
+/* hg_handle_ref and hg_handle_drop on the path of each call, without an atomic
+ * instruction where one thread at a time uses the class. */
+static inline __attribute__((always_inline)) void
+hg_handle_ref_fast(struct hg_handle *handle)
+{
+    if (__builtin_expect(handle->single, 0))
+        handle->single_refs++;
+    else
+        hg_handle_ref(handle, 1);
+}
+
+static inline __attribute__((always_inline)) bool
+hg_handle_drop_fast(struct hg_handle *handle)
+{
+    return __builtin_expect(handle->single, 0) ? --handle->single_refs == 0
+                                               : hg_handle_drop(handle, 1);
 }
 
 static inline void

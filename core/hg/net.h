@@ -58,11 +58,14 @@ struct hg_port {
     struct na_context *na_context;
     SLIST_HEAD(, hg_handle) free_handles; /* of origins, under pool_lock */
     SLIST_HEAD(, hg_handle)
-    spare_handles;                /* of targets, under pool_lock: refill.h */
-    _Atomic uint32_t loaded;      /* handles of targets with buffers */
-    uint64_t refusals;            /* refused requests for more receives */
-    _Atomic uint32_t taken;       /* completed receives; set in progress */
-    _Atomic uint32_t posted;      /* receives posted in total */
+    spare_handles;           /* of targets, under pool_lock: refill.h */
+    _Atomic uint32_t loaded; /* handles of targets with buffers */
+    uint64_t refusals;       /* refused requests for more receives */
+    _Atomic uint32_t taken;  /* completed receives; set in progress */
+    union {
+        _Atomic uint32_t posted; /* receives posted in total */
+        uint32_t single_posted;  /* the same, if one thread uses the class */
+    };
     _Atomic bool out_of_receives; /* no receive is posted any more */
     _Atomic bool postponed;       /* a receive could not be posted again */
     const struct hg_side *side;   /* of handles that receive requests */

@@ -5,6 +5,7 @@
 #include "hg/origin.h"
 
 #include "base/log.h"
+#include "base/same.h"
 #include "base/time.h"
 #include "base/watch.h"
 #include "hg/cancel_message.h"
@@ -24,8 +25,8 @@ static void
 forward_run(struct base_completion *completion)
 {
     struct hg_handle *handle = hg_handle_of(completion);
-    hg_cb_t callback = handle->callback;
     struct hg_cb_info info;
+    hg_cb_t callback;
 
     info.info.forward.handle = handle;
     info.arg = handle->arg;
@@ -38,10 +39,12 @@ forward_run(struct base_completion *completion)
         hg_forward_noted(handle);
     if (__builtin_expect(handle->in.extra != NULL, 0))
         hg_rendezvous_withdraw(hg_rendezvous_of(&handle->in));
+    callback = handle->callback;
     hg_call_reset(&handle->call);
     if (callback)
         callback(&info);
-    hg_handle_unref(handle, 1);
+    if (hg_handle_drop_fast(handle))
+        handle->side->released(handle);
 }
 
 static __attribute__((noinline)) enum hg_call_result
@@ -436,9 +439,18 @@ forward_again(
     return HG_Forward(handle, callback, arg, in_struct);
 }
 
+/* Of what HG_Forward refuses. Its only other result is that of a function or
+ * HG_SUCCESS, which needs no register for as long as the call takes. */
+static __attribute__((noinline, cold)) hg_return_t
+not_forwardable(const struct hg_handle *handle)
+{
+    return !handle || !handle->forwardable ? HG_INVALID_ARG : HG_BUSY;
+}
+
 /* From top to bottom what a plain request to another class takes: one without
  * flags or a deadline, with a response. All else is at the end, out of line.
- * Only the handle is used after the proc, so that few registers are saved. */
+ * Only the handle is used after the proc, so that few registers are saved. The tag
+ * is hg_handle_tag(handle, handle->cookie). */
 hg_return_t
 HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
 {
@@ -446,16 +458,13 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
     hg_return_t ret;
     int32_t code;
 
-    if (!handle || !handle->forwardable)
-        return HG_INVALID_ARG;
-    if (!hg_call_is_idle(&handle->call))
-        return HG_BUSY;
+    if (!handle || !handle->forwardable || !hg_call_is_idle(&handle->call))
+        return not_forwardable(handle);
     if (__builtin_expect(handle->in.extra || handle->out.extra, 0))
         goto again;
     handle->callback = callback;
     handle->arg = arg;
     handle->cookie++;
-    /* hg_handle_tag(handle, handle->cookie) */
     handle->tag =
         (handle->tag + handle->port->net.tag_step) & handle->port->net.tag_mask;
     handle->no_response =
@@ -463,6 +472,7 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
     ret = hg_message_encode(&handle->in, handle->hg_class->in_offset,
         handle->in.buffer + handle->port->net.in_size, handle->rpc->in_proc,
         in_struct);
+    handle = base_same(handle);
     if (__builtin_expect(ret != HG_SUCCESS || handle->in.proc.extra, 0) ||
         __builtin_expect(
             handle->special | handle->no_response | base_is_observed() |
@@ -476,7 +486,7 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
             .payload_size = (uint32_t) handle->in.size,
             .id = handle->rpc->id});
     hg_call_begin(&handle->call, handle->cookie, HG_CALL_SEND | HG_CALL_RECV);
-    hg_handle_ref(handle, 1);
+    hg_handle_ref_fast(handle);
     at = rt_endpoint(handle->port->na_context);
     code = rt_recv_expected(at, handle->recv, handle->out.buffer,
         handle->port->net.out_size, handle->out.buffer_data, handle->peer.addr,
@@ -487,8 +497,10 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
     code = rt_send_unexpected(at, handle->send, handle->in.buffer,
         handle->port->net.in_payload + handle->in.size, handle->in.buffer_data,
         handle->peer.addr, handle->target_id, handle->tag);
-    if (__builtin_expect(code != NA_PLUGIN_DONE ||
-                             !hg_call_sent_first(&handle->call, handle->cookie),
+    handle = base_same(handle);
+    if (__builtin_expect(
+            code != NA_PLUGIN_DONE || !hg_call_sent_first(&handle->call,
+                                          handle->cookie, handle->single),
             0))
         goto submitted;
     return HG_SUCCESS;

@@ -78,14 +78,16 @@ HG_Trigger(hg_context_t *context, unsigned int timeout, unsigned int max_count,
 {
     struct base_completion_queue *queue;
     struct base_completion *completion;
+    uint32_t count;
 
     if (!context)
         return HG_INVALID_ARG;
     queue = &context->bulk.completions;
-    if (max_count != 1 || base_completion_count(queue) == 0)
+    count = base_completion_count(queue);
+    if (max_count != 1 || count == 0)
         return trigger(context, timeout, max_count, actual_count_p);
     if (queue->lock.single) {
-        completion = base_completion_remove_one(queue);
+        completion = base_completion_remove_of(queue, count);
         if (actual_count_p)
             *actual_count_p = 1;
         completion->run(completion);

@@ -2,6 +2,7 @@
 /* Receiving each request in the buffer of its handle. */
 #include "hg/single_recv.h"
 
+#include "base/same.h"
 #include "hg/refill.h"
 #include "hg/release.h"
 #include "na.h"
@@ -22,7 +23,10 @@ post_inline(struct hg_handle *handle)
     struct rt_endpoint at;
     int32_t code;
 
-    atomic_fetch_add_explicit(&port->posted, 1, memory_order_relaxed);
+    if (__builtin_expect(handle->single, 0))
+        port->single_posted++;
+    else
+        atomic_fetch_add_explicit(&port->posted, 1, memory_order_relaxed);
     hg_call_open(&handle->call);
     set_state(handle, HG_HANDLE_POSTED);
     at = rt_endpoint(port->na_context);
@@ -30,6 +34,8 @@ post_inline(struct hg_handle *handle)
         port->net.in_size, handle->in.buffer_data);
     if (code == NA_PLUGIN_PENDING)
         return HG_SUCCESS;
+    handle = base_same(handle);
+    port = handle->port;
     set_state(handle, HG_HANDLE_FREE);
     atomic_fetch_sub_explicit(&port->posted, 1, memory_order_relaxed);
     return (hg_return_t) na_submission_failed(

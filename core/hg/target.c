@@ -5,6 +5,7 @@
  * loopback.c. */
 #include "hg/target.h"
 
+#include "base/same.h"
 #include "base/watch.h"
 #include "hg/loopback.h"
 #include "hg/multi_recv.h"
@@ -101,8 +102,8 @@ HG_Respond(hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
     if (handle->no_response ||
         atomic_load_explicit(&handle->rpc->no_response, memory_order_relaxed))
         return HG_OPNOTSUPPORTED;
-    if (__builtin_expect(
-            !hg_call_claim_open(&handle->call, callback ? HG_CALL_CALLBACK : 0),
+    if (__builtin_expect(!hg_call_claim_open(&handle->call,
+                             callback ? HG_CALL_CALLBACK : 0, handle->single),
             0))
         goto flagged;
     handle->callback = callback;
@@ -111,6 +112,7 @@ HG_Respond(hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
     ret = hg_message_encode(&handle->out, handle->hg_class->out_offset,
         handle->out.buffer + handle->port->net.out_size, handle->rpc->out_proc,
         out_struct);
+    handle = base_same(handle);
     if (__builtin_expect(ret != HG_SUCCESS || handle->out.proc.extra, 0))
         goto spilled;
     if (__builtin_expect(handle->special, 0))
@@ -124,6 +126,7 @@ HG_Respond(hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
      * program drop the last other reference. */
     hg_handle_ref(handle, HG_REF_ANSWER);
     code = send_response(handle);
+    handle = base_same(handle);
     if (__builtin_expect(code != NA_PLUGIN_DONE, 0))
         goto submitted;
     hg_call_answered(&handle->call);

@@ -2,6 +2,7 @@
 /* Handlers of requests: run, failed, or never run since the context ends. */
 #include "hg/target_handler.h"
 
+#include "base/same.h"
 #include "hg/checksum.h"
 #include "hg/stage.h"
 #include "hg/target_respond.h"
@@ -54,6 +55,7 @@ hg_target_handler_run(struct base_completion *completion)
             &handle->refs, 1 + HG_REF_HANDLER, memory_order_relaxed);
     if (__builtin_expect(ret == HG_SUCCESS, 1))
         ret = handle->rpc->handler(handle);
+    handle = base_same(handle);
     if (__builtin_expect(ret != HG_SUCCESS, 0))
         handler_failed(handle, ret);
     hg_handle_unref_last(handle, HG_REF_HANDLER);

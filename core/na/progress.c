@@ -2,6 +2,7 @@
 /* Polling the plugins of a context and waiting for them. */
 #include "na/progress.h"
 
+#include "base/same.h"
 #include "base/time.h"
 #include "na/context.h"
 #include "na/op.h"
@@ -327,44 +328,44 @@ wait_more(struct na_progress *progress, unsigned timeout_ms, int32_t count)
 
 /* Completes na_progress_wait after the first source's poll had events. */
 static inline __attribute__((always_inline)) na_return_t
-end_wait(struct na_progress *progress, unsigned timeout_ms)
+end_wait(struct na_progress *progress)
 {
     if (__builtin_expect(progress->source_count > 1, 0) ||
         !na_progress_is_filled(progress) ||
         __builtin_expect(na_progress_sleepers(progress) != 0, 0))
-        return wait_more(progress, timeout_ms, 0);
+        return wait_more(progress, progress->timeout_ms, 0);
     base_lock_exit(&progress->lock);
     return NA_SUCCESS;
 }
 
 /* Completes count events, and na_progress_wait. */
 static __attribute__((noinline)) na_return_t
-complete_several(struct na_progress *progress, unsigned timeout_ms,
-    const na_plugin_event *events, uint32_t count)
+complete_several(struct na_progress *progress, uint32_t count)
 {
     note_events(progress, count);
-    complete_all(events, count);
-    return end_wait(progress, timeout_ms);
+    complete_all(progress->events, count);
+    return end_wait(progress);
 }
 
 /* One event is frequent enough to have a path of its own, without a loop. */
 na_return_t
 na_progress_wait(struct na_progress *progress, unsigned timeout_ms)
 {
-    na_plugin_event events[NA_POLL_BATCH];
     int32_t count;
 
     na_progress_enter(progress);
-    count = poll_events(progress->sources[0], events);
+    /* Not in a register, which would have to be saved: most often it isn't needed. */
+    progress->timeout_ms = timeout_ms;
+    count = poll_events(progress->sources[0], progress->events);
+    progress = base_same(progress);
     if (count != 1) {
         if (count > 1 && count <= (int32_t) NA_POLL_BATCH)
-            return complete_several(
-                progress, timeout_ms, events, (uint32_t) count);
-        return wait_more(progress, timeout_ms, count);
+            return complete_several(progress, (uint32_t) count);
+        return wait_more(progress, progress->timeout_ms, count);
     }
     note_events(progress, 1);
-    complete(&events[0]);
-    return end_wait(progress, timeout_ms);
+    complete(&progress->events[0]);
+    return end_wait(progress);
 }
 
 void

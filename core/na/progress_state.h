@@ -8,6 +8,7 @@
 #include "na/pause.h"
 #include "na/spin.h"
 #include "na/yield.h"
+#include "na_plugin.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -24,6 +25,7 @@ struct na_progress {
     struct base_lock lock; /* serializes poll, arm and cancel */
     struct na_context *sources[NA_PROGRESS_SOURCES];
     unsigned source_count;
+    unsigned timeout_ms;                 /* of the wait that has the lock */
     struct base_completion_queue *queue; /* completions to wait for */
     _Atomic uint32_t contenders;         /* threads that wait for the lock */
     _Atomic uint32_t sleeping;           /* NA_PROGRESS_* bits */
@@ -46,6 +48,7 @@ struct na_progress {
     int wake_fd;           /* eventfd that wakes sleepers */
     int epoll_fd;          /* for an external loop, -1 until created */
     int timer_fd;          /* for an external loop: retry time of a plugin */
+    na_plugin_event events[NA_POLL_BATCH]; /* of the wait that has the lock */
 };
 
 /* Bits of `sleeping`: the leader sleeps; an external event loop sleeps; the

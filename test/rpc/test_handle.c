@@ -4,6 +4,7 @@
 #include "log_watch.h"
 #include "rpcs.h"
 
+#include <pthread.h>
 #include <string.h>
 
 static const struct session_setup setup = {
@@ -87,6 +88,42 @@ START_TEST(handle_references_are_back_at_one_after_failure)
     ck_assert_int_eq(
         HG_Reset(handle, HG_ADDR_NULL, rpcs_id(RPC_EMPTY)), HG_SUCCESS);
     ck_assert_int_eq(session_forward(&s, handle, NULL), HG_SUCCESS);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
+#define DROPPERS 4
+#define DROPS 100000
+
+static void *
+drop_references(void *arg)
+{
+    for (int i = 0; i < DROPS; i++)
+        ck_assert_int_eq(HG_Destroy(arg), HG_SUCCESS);
+    return NULL;
+}
+
+/* Unless the program has promised to use one thread at a time. */
+START_TEST(handle_references_are_dropped_by_several_threads)
+{
+    struct session s;
+    pthread_t threads[DROPPERS];
+    hg_handle_t handle;
+
+    session_begin(&s, _i, &setup);
+    handle = session_handle(&s, rpcs_id(RPC_EMPTY));
+    for (int i = 0; i < DROPPERS * DROPS; i++)
+        ck_assert_int_eq(HG_Ref_incr(handle), HG_SUCCESS);
+    for (int i = 0; i < DROPPERS; i++) {
+        ck_assert_int_eq(
+            pthread_create(&threads[i], NULL, drop_references, handle), 0);
+        if (s.mode->thread_mode != 0)
+            pthread_join(threads[i], NULL);
+    }
+    for (int i = 0; s.mode->thread_mode == 0 && i < DROPPERS; i++)
+        pthread_join(threads[i], NULL);
+    ck_assert_int_eq(HG_Ref_get(handle), 1);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     session_end(&s);
 }
@@ -510,6 +547,7 @@ add(TCase *tcase)
 {
     session_add(tcase, handle_references_are_back_at_one_after_success);
     session_add(tcase, handle_references_are_back_at_one_after_failure);
+    session_add(tcase, handle_references_are_dropped_by_several_threads);
     session_add(tcase, handle_reset_sets_null_address_and_id);
     session_add(tcase, handle_reset_with_null_keeps_the_old);
     session_add(tcase, handle_reset_to_other_target_and_rpc_reaches_it);
