@@ -91,6 +91,18 @@ hg_handle_buffers_alloc(struct hg_handle *handle)
     return ret;
 }
 
+/* Returns whether one thread at a time uses a port and the class, which may have been
+ * opened by the program in another mode. */
+static bool
+is_single(const struct hg_class *hg_class, const struct hg_port *port)
+{
+    const struct na_class *own = hg_class_na(hg_class);
+    const struct na_class *other = port->na_context->na_class;
+
+    return own->single_class && own->single_context && other->single_class &&
+           other->single_context;
+}
+
 /* Checks that the tags of a net can number one more handle. */
 static hg_return_t
 check_index(const struct hg_net *net, uint32_t index)
@@ -122,6 +134,7 @@ hg_handle_change_port(struct hg_handle *handle, struct hg_port *port)
     for (unsigned i = 0; i < 2; i++)
         memset(ops[i]->part, 0, port->net.na_class->opened.op_size);
     handle->port = port;
+    handle->single = is_single(handle->hg_class, port);
     handle->tag = hg_handle_tag(handle, handle->cookie);
     return HG_SUCCESS;
 }
@@ -167,8 +180,7 @@ hg_handle_create(struct hg_context *context, struct hg_port *port,
     handle->context = context;
     handle->hg_class = hg_class;
     handle->port = port;
-    handle->single = port->na_context->na_class->single_class &&
-                     port->na_context->na_class->single_context;
+    handle->single = is_single(hg_class, port);
     handle->side = side;
     handle->role = side->role;
     handle->info.hg_class = hg_class;

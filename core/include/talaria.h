@@ -171,7 +171,8 @@ NA_PUBLIC void talaria_open_report_free(struct talaria_open_result *result);
 NA_PUBLIC na_return_t talaria_plugin_describe(const char *path, char **json_p);
 
 /* Allocates memory that the class's transport transfers fastest. Peers map
- * memory of na+sm, and copy it without system calls. A transport without such
+ * memory of na+sm, and copy it without system calls; the owner may copy a part of
+ * what is large. A transport without such
  * memory returns ordinary memory. Register it, or ranges of it, with
  * HG_Bulk_create or NA_Mem_register before transfers.
  *

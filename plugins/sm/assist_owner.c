@@ -8,6 +8,7 @@
 #include "assist_owner.h"
 #include "mem.h"
 #include "privilege.h"
+#include "shared.h"
 #include "socket.h"
 
 #define VECTOR 256U /* parts of a piece at this side */
@@ -106,11 +107,11 @@ take(na_plugin_class *cls, struct sm_conn *conn, struct piece *piece_p)
 }
 
 /* The parts of a piece at this side, if the registration permits it: how many, or
- * 0. The memory is not held: of what is deregistered and unmapped meanwhile, the
- * kernel copies nothing. */
+ * 0. A shared segment is held, *held_p; other memory is not: of what is deregistered
+ * and unmapped meanwhile, the kernel copies nothing. */
 static uint32_t
 gather(na_plugin_class *cls, const struct sm_range_task *task, uint64_t at,
-    uint32_t length, struct iovec *parts)
+    uint32_t length, struct iovec *parts, struct sm_shared **held_p)
 {
     const na_plugin_segment there = {(void *) 0, length};
     uint32_t count = 0;
@@ -130,46 +131,73 @@ gather(na_plugin_class *cls, const struct sm_range_task *task, uint64_t at,
             parts[count++] = (struct iovec){part.here, part.length};
         if (walk.left != 0)
             count = 0;
+        *held_p = sm_shared_hold(mem);
     }
     tp_lock_drop(&cls->memory);
     return count;
 }
 
-/* Copies a piece; whether it did. Behind one of a get goes its mark, so that no
- * moment is left in which this thread could be stopped between the two. */
+static void
+let_go(na_plugin_class *cls, struct sm_shared *held)
+{
+    if (held == NULL)
+        return;
+    tp_lock_take(&cls->memory);
+    sm_shared_release(cls, held);
+    tp_lock_drop(&cls->memory);
+}
+
+/* Copies a piece from or to the parts of this side; whether it did. Behind a get's
+ * goes its mark, the last part, so that no moment is left in which this thread could
+ * be stopped between the two. */
 static bool
-copy(na_plugin_class *cls, const struct piece *piece)
+copy_parts(na_plugin_class *cls, const struct piece *piece,
+    const struct iovec *near, uint32_t count, uint32_t length)
 {
     struct sm_privilege privilege = {.dropped = false};
     const struct sm_range_task *task = &piece->task;
     uint64_t at = (uint64_t) piece->number * SM_RANGE_PIECE;
-    uint64_t mark = sm_range_mark(task->number, piece->number);
-    uint32_t length = sm_range_length(task->bytes, piece->number, 1);
-    struct iovec near[VECTOR + 1];
-    struct iovec far[2] = {
+    const struct iovec far[2] = {
         {(void *) (uintptr_t) (task->place.bytes + at), length},
         {(void *) (uintptr_t) (task->place.marks +
-                               piece->number * sizeof(mark)),
-            sizeof(mark)}};
-    uint32_t count = gather(cls, task, at, length, near);
+                               piece->number * sizeof(uint64_t)),
+            sizeof(uint64_t)}};
     ssize_t moved;
 
-    if (count == 0 || sm_socket_process_ended(piece->pidfd) ||
+    if (sm_socket_process_ended(piece->pidfd) ||
         (cls->privileged && !sm_privilege_drop(&privilege)))
         return false;
-    if (task->put) {
-        moved = process_vm_readv(piece->pid, near, count, far, 1, 0);
-    } else {
-        near[count] = (struct iovec){&mark, sizeof(mark)};
-        moved = process_vm_writev(piece->pid, near, count + 1, far, 2, 0) -
-                (ssize_t) sizeof(mark);
-    }
+    moved = task->put ? process_vm_readv(piece->pid, near, count, far, 1, 0)
+                      : process_vm_writev(piece->pid, near, count, far, 2, 0) -
+                            (ssize_t) sizeof(uint64_t);
     if (cls->privileged)
         sm_privilege_restore(&privilege);
     if (moved != (ssize_t) length)
         return false;
     tp_count_shared(&cls->counters.assisted_bytes, length);
     return true;
+}
+
+/* Copies a piece; whether it did. */
+static bool
+copy(na_plugin_class *cls, const struct piece *piece)
+{
+    const struct sm_range_task *task = &piece->task;
+    uint64_t at = (uint64_t) piece->number * SM_RANGE_PIECE;
+    uint64_t mark = sm_range_mark(task->number, piece->number);
+    uint32_t length = sm_range_length(task->bytes, piece->number, 1);
+    struct iovec near[VECTOR + 1];
+    struct sm_shared *held = NULL;
+    uint32_t count = gather(cls, task, at, length, near, &held);
+    bool copied = false;
+
+    if (count != 0) {
+        if (!task->put)
+            near[count++] = (struct iovec){&mark, sizeof(mark)};
+        copied = copy_parts(cls, piece, near, count, length);
+    }
+    let_go(cls, held);
+    return copied;
 }
 
 /* A connection with a task that no thread works on. [progress] */

@@ -222,11 +222,23 @@ sm_shared_join(na_plugin_class *cls, na_plugin_mem *mem)
     mem->shared_length = shared->length;
 }
 
+struct sm_shared *
+sm_shared_hold(const na_plugin_mem *mem)
+{
+    if (mem->within != NULL)
+        mem->within->users++;
+    return mem->within;
+}
+
 void
 sm_shared_leave(na_plugin_class *cls, const na_plugin_mem *mem)
 {
-    struct sm_shared *shared = mem->within;
+    sm_shared_release(cls, mem->within);
+}
 
+void
+sm_shared_release(na_plugin_class *cls, struct sm_shared *shared)
+{
     if (shared == NULL)
         return;
     shared->users--;

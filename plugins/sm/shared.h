@@ -19,6 +19,11 @@ uint32_t sm_shared_fini(na_plugin_class *cls);
 void sm_shared_join(na_plugin_class *cls, na_plugin_mem *mem);
 void sm_shared_leave(na_plugin_class *cls, const na_plugin_mem *mem);
 
+/* The same for a copy, which the registration may not outlive. NULL: it lies in no
+ * segment. [memory] */
+struct sm_shared *sm_shared_hold(const na_plugin_mem *mem);
+void sm_shared_release(na_plugin_class *cls, struct sm_shared *shared);
+
 /* A descriptor by which the segment can be mapped for no more than access, -1
  * without one; the caller's to close. */
 int sm_shared_open(const struct sm_shared *shared, uint32_t access);

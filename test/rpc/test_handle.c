@@ -94,7 +94,7 @@ START_TEST(handle_references_are_back_at_one_after_failure)
 END_TEST
 
 #define DROPPERS 4
-#define DROPS 100000
+#define DROPS 50000
 
 static void *
 drop_references(void *arg)

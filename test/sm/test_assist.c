@@ -227,21 +227,29 @@ START_TEST(assist_owner_that_polls_copies_a_part)
 }
 END_TEST
 
-/* This side copies from its mapping, the owner by the kernel. */
+/* This side copies by its mapping, the owner by the kernel. What was put is got
+ * back. */
 START_TEST(assist_of_memory_that_is_mapped)
 {
+    const uint64_t length = SPACE - 2;
     uint64_t before = 0;
     uint32_t mapped = 0; /* rounds that began with a mapping */
 
     begin_at(false, true, NULL, 1);
     while (mapped < ROUNDS || common->assisted <= before) {
         if (node_counter(&node, "mapped_bytes") == 0)
-            before = common->assisted + SPACE;
+            before = common->assisted + 2 * SPACE;
         else
             mapped++;
+        putting = _i != 0;
+        for (uint64_t i = 0; putting && i < SPACE; i++)
+            from[i] = memory[i] = byte_at(i + mapped);
+        if (putting)
+            ck_assert_int_eq(finish(copy(0, 1, length)), NA_PLUGIN_OK);
+        putting = false;
         memset(memory, 0, SPACE);
-        ck_assert_int_eq(finish(copy(1, 0, SPACE - 2)), NA_PLUGIN_OK);
-        check(1, 0, SPACE - 2);
+        ck_assert_int_eq(finish(copy(1, 0, length)), NA_PLUGIN_OK);
+        check(1, _i != 0 ? 1 : 0, length);
         ck_assert_int_eq(memory[0], 0);
         ck_assert_int_eq(memory[SPACE - 1], 0);
     }
@@ -377,7 +385,7 @@ main(void)
     TCase *cases = tcase_create("cases");
     /* gets, then puts */
     tcase_add_loop_test(cases, assist_owner_that_polls_copies_a_part, 0, 2);
-    tcase_add_test(cases, assist_of_memory_that_is_mapped);
+    tcase_add_loop_test(cases, assist_of_memory_that_is_mapped, 0, 2);
     tcase_add_loop_test(cases, assist_can_be_turned_off, 0, 2);
     tcase_add_loop_test(cases, assist_of_operations_in_flight, 0, 2);
     tcase_add_loop_test(cases, assist_owner_that_is_stopped, 0, 2);

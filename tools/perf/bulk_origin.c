@@ -4,6 +4,8 @@
 #include "perf/hg_origin.h"
 #include "perf/pattern.h"
 
+#define MAPPED (1U << 20) /* bytes of the least that is mapped */
+
 struct bulk_op {
     struct perf_hg_op base;
     perf_bulk_in_t in;
@@ -87,21 +89,33 @@ describe(struct perf_hg_origin *origin, struct bulk_op *op, bool read)
         read ? HG_BULK_WRITE_ONLY : HG_BULK_READ_ONLY, &op->in.memory);
 }
 
+/* Lets Talaria allocate an operation's memory, once for all sizes: over na+sm a peer
+ * maps an allocation from 1 MiB on, as a whole, if it may be read, and for as long as
+ * they are connected. */
+static hg_return_t
+allocate(struct perf_hg_origin *origin, struct bulk_op *op)
+{
+    hg_size_t size = origin->base.plan->size_max;
+
+    return perf_hg_bulk_alloc(
+        &origin->hg, size > MAPPED ? size : MAPPED, &op->in.memory, &op->bytes);
+}
+
 static hg_return_t
 prepare_op(struct perf_hg_origin *origin, struct bulk_op *op)
 {
     bool read = origin->base.test == PERF_BW_READ;
     hg_return_t ret;
 
-    HG_Bulk_free(op->in.memory);
-    op->in =
-        (perf_bulk_in_t){.slot = op->base.base.slot, .size = origin->base.size};
-    /* Peers map memory only as a whole, and only if they may read it. */
-    if (origin->base.plan->mem_alloc)
-        ret = perf_hg_bulk_alloc(
-            &origin->hg, op->in.size, &op->in.memory, &op->bytes);
-    else
+    op->in.slot = op->base.base.slot;
+    op->in.size = origin->base.size;
+    if (origin->base.plan->mem_alloc) {
+        ret = op->in.memory == HG_BULK_NULL ? allocate(origin, op) : HG_SUCCESS;
+    } else {
+        HG_Bulk_free(op->in.memory);
+        op->in.memory = HG_BULK_NULL;
         ret = describe(origin, op, read);
+    }
     if (ret == HG_SUCCESS)
         ret = perf_hg_op_reset(&op->base, read ? PERF_RPC_PUSH : PERF_RPC_PULL);
     return ret;

@@ -6,6 +6,7 @@
 #include "perf/loop.h"
 #include "perf/na_side.h"
 #include "perf/pattern.h"
+#include "talaria.h"
 
 /* The stage of an operation. Most have one stage; with --verify, put and get
  * exchange a command before or after. */
@@ -302,8 +303,11 @@ close_origin(struct perf_origin *base)
         NA_Mem_deregister(na->na_class, origin->local);
     NA_Mem_handle_free(na->na_class, origin->local);
     NA_Addr_free(na->na_class, origin->addr);
-    perf_na_memory_free(na, base->plan, origin->memory);
+    if (base->plan->mem_alloc)
+        talaria_mem_free(na->na_class, origin->memory);
     perf_na_close(na, base->plan);
+    if (!base->plan->mem_alloc)
+        free(origin->memory);
     free(origin->ops);
     free(origin);
 }

@@ -3,7 +3,6 @@
 #include "perf/na_side.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "talaria.h"
@@ -81,16 +80,6 @@ perf_na_memory_alloc(
     return talaria_mem_alloc(na->na_class, size, &memory) == NA_SUCCESS
                ? memset(memory, 1, size)
                : NULL;
-}
-
-void
-perf_na_memory_free(
-    struct perf_na *na, const struct perf_plan *plan, char *memory)
-{
-    if (plan->mem_alloc)
-        talaria_mem_free(na->na_class, memory);
-    else
-        free(memory);
 }
 
 void

@@ -36,12 +36,9 @@ bool perf_na_open(struct perf_na *na, const char *info, bool listen,
     const struct perf_plan *plan, struct perf_failure *failure);
 
 /* Allocates memory for put and get as perf_memory_create does, or by
- * talaria_mem_alloc, as the plan says. NULL: out of memory. Free it after it is
- * deregistered. */
+ * talaria_mem_alloc, as the plan says. NULL: out of memory. */
 char *perf_na_memory_alloc(
     struct perf_na *na, const struct perf_plan *plan, uint64_t size);
-void perf_na_memory_free(
-    struct perf_na *na, const struct perf_plan *plan, char *memory);
 
 void perf_na_close(struct perf_na *na, const struct perf_plan *plan);
 

@@ -7,6 +7,7 @@
 #include "perf/na_side.h"
 #include "perf/pattern.h"
 #include "perf/target.h"
+#include "talaria.h"
 
 /* A receive that is posted again after each response. */
 struct responder {
@@ -270,8 +271,11 @@ close_target(struct perf_target *base)
     if (target->registered)
         NA_Mem_deregister(na->na_class, target->handle);
     NA_Mem_handle_free(na->na_class, target->handle);
-    perf_na_memory_free(na, base->plan, target->memory);
+    if (base->plan->mem_alloc)
+        talaria_mem_free(na->na_class, target->memory);
     perf_na_close(na, base->plan);
+    if (!base->plan->mem_alloc)
+        free(target->memory);
     free(target->responders);
     free(target);
 }
