@@ -3,9 +3,9 @@
 #ifndef BASE_SAME_H
 #define BASE_SAME_H
 
-/* Returns the pointer, of which the compiler knows nothing then. It computes what
- * lies at offsets from it anew, rather than keeping such addresses during a call, in
- * registers that the function would have to save. No instruction by itself. */
+/* Returns the pointer and hides its value from the compiler, which then computes the
+ * addresses of its members again instead of keeping them in registers during a call:
+ * the function would have to save those. Costs no instruction. */
 static inline __attribute__((always_inline)) void *
 base_same(void *pointer)
 {

@@ -439,8 +439,8 @@ forward_again(
     return HG_Forward(handle, callback, arg, in_struct);
 }
 
-/* Of what HG_Forward refuses. Its only other result is that of a function or
- * HG_SUCCESS, which needs no register for as long as the call takes. */
+/* The error of HG_Forward for a handle that it refuses. A function of its own: with
+ * several constants to return, gcc keeps the result in a saved register. */
 static __attribute__((noinline, cold)) hg_return_t
 not_forwardable(const struct hg_handle *handle)
 {

@@ -38,8 +38,8 @@ log_unreachable(na_plugin_class *cls, na_plugin_addr *addr, int error)
     int32_t level =
         addr->known || addr->told ? NA_PLUGIN_LOG_INFO : NA_PLUGIN_LOG_ERROR;
 
-    /* a known one spoke Talaria's protocol: the file is left from another process
-     * of that number */
+    /* a known one was connected, so it used Talaria: another process of that name
+     * left the file */
     if (!addr->known && is_mercury(name))
         TP_LOG(cls->host, ERROR,
             "sm://%s: unreachable (%s): by its file /dev/shm/na_sm-%s the "
