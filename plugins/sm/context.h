@@ -7,6 +7,7 @@
 #include "common/wake.h"
 #include "op.h"
 #include "range.h"
+#include "written.h"
 
 /* Its memory stays until the class is closed. */
 struct na_plugin_ctx {
@@ -30,6 +31,8 @@ struct na_plugin_ctx {
     struct tp_lock rma_lock; /* held during a slice, or a burst */
     uint32_t rma_skipped;    /* polls that had something else to report */
     struct sm_range range;   /* of a get that the peer helps with */
+
+    struct sm_written written; /* by the poller */
 
     struct tp_wake wake;   /* the class's set, and our own eventfd */
     _Atomic bool armed;    /* written under lock */

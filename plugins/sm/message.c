@@ -7,6 +7,7 @@
 #include "connect.h"
 #include "match.h"
 #include "self.h"
+#include "thread.h"
 
 #define CONNECT_TRIES 3 /* a peer that is lost again and again meanwhile */
 
@@ -102,6 +103,38 @@ wake_target(na_plugin_class *cls, struct sm_conn *conn, uint32_t target)
 static_assert(SM_CONTEXTS == 256 && SM_TAG_MAX == UINT32_MAX,
     "a context's number shifted by 24 exceeds a tag if it is too large");
 
+/* Whether this thread polls the context. */
+static inline bool
+polls(const na_plugin_ctx *ctx)
+{
+    return atomic_load_explicit(&ctx->poller, memory_order_relaxed) ==
+           sm_thread();
+}
+
+/* Sends a record of more than two lines, which fits, and whose lines are demoted now or
+ * in the next poll. [conn->lock; dropped] */
+static __attribute__((noinline)) int32_t
+send_lines(na_plugin_ctx *ctx, struct sm_conn *conn, uint64_t word,
+    uint32_t tag, const void *buffer, bool single)
+{
+    const unsigned char *record = conn->tx.record;
+
+    sm_ring_append_lines(&conn->tx, word, tag, buffer, sm_ring_length(word));
+    bool adds = !single && polls(ctx);
+    const unsigned char *end = conn->tx.record;
+    for (; end > record; end -= (ptrdiff_t) 2 * SM_RING_LINE) {
+        if (single)
+            sm_ring_demote(end);
+        else if (adds)
+            sm_written_add(&ctx->written, end);
+    }
+    conn->sent++;
+    if (sm_ring_watched(&conn->tx))
+        return wake_target(ctx->cls, conn, sm_ring_target(word));
+    tp_lock_drop_fast(&conn->lock, single);
+    return NA_PLUGIN_DONE;
+}
+
 /* The common case calls nothing, so that it saves no registers. shortest: of the
  * longest message of this kind and SM_RING_SHORT. */
 static inline __attribute__((always_inline)) int32_t
@@ -130,9 +163,15 @@ send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
         return send_slowly(
             ctx, op, buffer, length, buffer_data, peer, peer_ctx, tag, kind);
     }
-    sm_ring_append(&conn->tx,
-        sm_ring_word(kind, ctx->id, peer_ctx, (uint32_t) length),
-        (uint32_t) tag, buffer, (uint32_t) length);
+    uint64_t word = sm_ring_word(kind, ctx->id, peer_ctx, (uint32_t) length);
+    if (__builtin_expect(length > SM_RING_BACKWARD, 0))
+        return send_lines(ctx, conn, word, (uint32_t) tag, buffer, single);
+    sm_ring_append(&conn->tx, word, (uint32_t) tag, buffer, (uint32_t) length);
+    if (single) {
+        sm_ring_demote(conn->tx.record);
+    } else if (polls(ctx)) {
+        sm_written_add(&ctx->written, conn->tx.record);
+    }
     conn->sent++;
     if (sm_ring_watched(&conn->tx))
         return wake_target(ctx->cls, conn, peer_ctx);

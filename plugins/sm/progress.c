@@ -427,6 +427,8 @@ poll_class(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
             0))
         return poll_slowly(ctx, events, max);
     atomic_store_explicit(&ctx->poller, sm_thread(), memory_order_relaxed);
+    if (!single)
+        sm_written_demote(&ctx->written);
     /* the thread that holds it delivers to this context as well */
     if (!tp_lock_try_fast(&cls->progress, single))
         return 0;

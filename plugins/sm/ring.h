@@ -23,6 +23,10 @@
  * copy, and make its caller save registers. */
 #define SM_RING_SHORT 512U
 
+/* Payloads up to here are written so that the first line of the record comes last:
+ * see sm_ring_write. */
+#define SM_RING_BACKWARD 128U
+
 /* Lines are fetched for writing when so many bytes are still to be written before
  * them: three records of a short call. */
 #define SM_RING_AHEAD 384U
@@ -255,35 +259,86 @@ sm_ring_announce(
     tx->record = record + size;
 }
 
-/* Fetches two lines for writing, so that the producer's processor has them before it
- * writes to them. Not those of the next records, at which the consumer looks while it
- * waits: it would fetch them back. */
+/* Fetches a line for writing, so that the producer's processor has it before it
+ * writes there. Not one of the next records, at which the consumer looks while it
+ * waits: it would fetch it back. */
 static inline __attribute__((always_inline)) void
-sm_ring_fetch(const unsigned char *lines)
+sm_ring_fetch(const unsigned char *line)
 {
 #ifdef __x86_64__
     /* gcc's prefetch for writing is one for reading, unless told that the processor
      * has this instruction; one that has not ignores it */
-    __asm__ volatile("prefetchw %0" ::"m"(*lines));
-    __asm__ volatile("prefetchw %0" ::"m"(lines[SM_RING_LINE]));
+    __asm__ volatile("prefetchw %0" ::"m"(*line));
 #else
-    __builtin_prefetch(lines, 1);
-    __builtin_prefetch(lines + SM_RING_LINE, 1);
+    __builtin_prefetch(line, 1);
 #endif
 }
 
-/* Appends a record that fits and whose payload is short. The caller then looks
- * whether the target sleeps: see sm_ring_sleeps. */
+/* Demotes the two lines before end, which have been written, to the cache that both
+ * processors share, where the consumer gets them sooner than out of this processor's
+ * own. A hint: it faults at no address (Intel's manual), and processors without the
+ * instruction ignore it. */
+static inline __attribute__((always_inline)) void
+sm_ring_demote(const unsigned char *end)
+{
+#ifdef __x86_64__
+    const ptrdiff_t line = SM_RING_LINE;
+
+    __asm__ volatile("cldemote %0" ::"m"(end[-line]));
+    __asm__ volatile("cldemote %0" ::"m"(end[-2 * line]));
+#else
+    (void) end;
+#endif
+}
+
+/* Writes a payload of at most SM_RING_BACKWARD bytes. What is in the first line
+ * comes last: the consumer looks at that line all the time and, between two writes
+ * to it that wait for another line, would fetch it once more. */
+static inline __attribute__((always_inline)) void
+sm_ring_write(
+    unsigned char *payload, const unsigned char *from, uint32_t length)
+{
+    const uint32_t first = SM_RING_LINE - SM_RING_HEADER;
+
+    if (length <= 64) {
+        sm_ring_copy_short(payload, from, length);
+        return;
+    }
+    memcpy(payload + length - 32, from + length - 32, 32);
+    if (length > 96)
+        memcpy(payload + 64, from + 64, 32);
+    memcpy(payload + first, from + first, 64 - first);
+    atomic_signal_fence(memory_order_seq_cst);
+    memcpy(payload, from, first);
+}
+
+/* Appends a record that fits, with at most SM_RING_BACKWARD bytes of payload. The
+ * caller then looks whether the target sleeps: see sm_ring_sleeps. */
 static inline __attribute__((always_inline)) void
 sm_ring_append(struct sm_ring_tx *tx, uint64_t word, uint32_t tag,
     const void *payload, uint32_t length)
 {
     unsigned char *record = tx->record;
 
+    sm_ring_write(record + SM_RING_HEADER, payload, length);
     memcpy(record + SM_RING_TAG, &tag, sizeof(tag));
-    sm_ring_copy_short(record + SM_RING_HEADER, payload, length);
     sm_ring_announce(tx, record, word, sm_ring_record(length));
     sm_ring_fetch(tx->record + SM_RING_AHEAD);
+    sm_ring_fetch(tx->record + SM_RING_AHEAD + SM_RING_LINE);
+}
+
+/* The same for a payload of at most SM_RING_SHORT bytes. */
+static inline void
+sm_ring_append_lines(struct sm_ring_tx *tx, uint64_t word, uint32_t tag,
+    const void *payload, uint32_t length)
+{
+    unsigned char *record = tx->record;
+
+    sm_ring_copy_short(record + SM_RING_HEADER, payload, length);
+    memcpy(record + SM_RING_TAG, &tag, sizeof(tag));
+    sm_ring_announce(tx, record, word, sm_ring_record(length));
+    for (unsigned char *line = record; line < tx->record; line += SM_RING_LINE)
+        sm_ring_fetch(line + (tx->record - record) + SM_RING_AHEAD);
 }
 
 /* The same with any payload; false when there is no room for it. */

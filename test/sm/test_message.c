@@ -240,6 +240,36 @@ START_TEST(message_to_self_before_receive_is_queued)
 }
 END_TEST
 
+/* The thread that polls the sender sends more than the sender keeps in mind of
+ * its sends until its next poll. */
+START_TEST(message_sends_of_a_poller_between_two_polls)
+{
+    enum { SENDS = 300 };
+    struct pair *pair = pair_open(false);
+    unsigned char buffer[400];
+
+    for (int round = 0; round < 3; round++) {
+        for (uint64_t i = 0; i < SENDS; i++) {
+            fill(buffer, i, i);
+            ck_assert_int_eq(
+                send_unexpected(&pair->a, buffer, i, pair->to_b, i), 0);
+        }
+        for (uint64_t i = 0; i < SENDS; i++) {
+            void *op = post_unexpected(&pair->b, buffer, sizeof(buffer));
+            na_plugin_event event = await_op(&pair->b, 0, op);
+            ck_assert_int_eq(event.status, NA_PLUGIN_OK);
+            ck_assert_uint_eq(event.tag, i);
+            ck_assert_uint_eq(event.length, i);
+            check_bytes(buffer, i, i);
+            pair->b.ops->addr_free(pair->b.cls, event.source);
+            free(op);
+        }
+        expect_silence(&pair->a, 0, 5);
+    }
+    pair_close(pair, &pair->a);
+}
+END_TEST
+
 static void
 expected_first(bool self)
 {
@@ -556,6 +586,7 @@ main(void)
     tcase_add_test(cases, message_beyond_limits_is_refused);
     tcase_add_test(cases, message_unexpected_before_receive_is_queued);
     tcase_add_test(cases, message_to_self_before_receive_is_queued);
+    tcase_add_test(cases, message_sends_of_a_poller_between_two_polls);
     tcase_add_test(cases, message_expected_before_receive_is_kept);
     tcase_add_test(cases, message_expected_to_self_before_receive_is_kept);
     tcase_add_test(cases, message_expected_without_receive_oldest_is_dropped);
