@@ -16,7 +16,7 @@ struct na_plugin_ctx {
     /* what its polls have to do besides: results in ready, and bits_set */
     _Atomic uint32_t pending;
     /* The thread that polled last; + 1: and then submitted a put or get. Any thread
-     * writes it: a guide for bursts, no guard. */
+     * writes it: a guide for bursts and for written, no guard. */
     _Atomic uintptr_t poller;
 
     struct tp_lock lock; /* guards all down to rma_active, and wake */

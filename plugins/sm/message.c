@@ -103,12 +103,13 @@ wake_target(na_plugin_class *cls, struct sm_conn *conn, uint32_t target)
 static_assert(SM_CONTEXTS == 256 && SM_TAG_MAX == UINT32_MAX,
     "a context's number shifted by 24 exceeds a tag if it is too large");
 
-/* Whether this thread polls the context. */
+/* Whether the lines of a record are to be demoted by the next poll: this thread
+ * polls the context. */
 static inline bool
-polls(const na_plugin_ctx *ctx)
+poll_demotes(const na_plugin_ctx *ctx)
 {
-    return atomic_load_explicit(&ctx->poller, memory_order_relaxed) ==
-           sm_thread();
+    return SM_RING_DEMOTES && atomic_load_explicit(&ctx->poller,
+                                  memory_order_relaxed) == sm_thread();
 }
 
 /* Sends a record of more than two lines, which fits, and whose lines are demoted now or
@@ -120,11 +121,11 @@ send_lines(na_plugin_ctx *ctx, struct sm_conn *conn, uint64_t word,
     const unsigned char *record = conn->tx.record;
 
     sm_ring_append_lines(&conn->tx, word, tag, buffer, sm_ring_length(word));
-    bool adds = !single && polls(ctx);
+    bool adds = !single && poll_demotes(ctx);
     const unsigned char *end = conn->tx.record;
     for (; end > record; end -= (ptrdiff_t) 2 * SM_RING_LINE) {
         if (single)
-            sm_ring_demote(end);
+            sm_ring_demote((uintptr_t) end);
         else if (adds)
             sm_written_add(&ctx->written, end);
     }
@@ -135,7 +136,7 @@ send_lines(na_plugin_ctx *ctx, struct sm_conn *conn, uint64_t word,
     return NA_PLUGIN_DONE;
 }
 
-/* The common case calls nothing, so that it saves no registers. shortest: of the
+/* The common case calls nothing, so that it saves few registers. shortest: of the
  * longest message of this kind and SM_RING_SHORT. */
 static inline __attribute__((always_inline)) int32_t
 send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
@@ -164,12 +165,12 @@ send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
             ctx, op, buffer, length, buffer_data, peer, peer_ctx, tag, kind);
     }
     uint64_t word = sm_ring_word(kind, ctx->id, peer_ctx, (uint32_t) length);
-    if (__builtin_expect(length > SM_RING_BACKWARD, 0))
+    if (__builtin_expect(length > SM_RING_TWO_LINES, 0))
         return send_lines(ctx, conn, word, (uint32_t) tag, buffer, single);
     sm_ring_append(&conn->tx, word, (uint32_t) tag, buffer, (uint32_t) length);
     if (single) {
-        sm_ring_demote(conn->tx.record);
-    } else if (polls(ctx)) {
+        sm_ring_demote((uintptr_t) conn->tx.record);
+    } else if (poll_demotes(ctx)) {
         sm_written_add(&ctx->written, conn->tx.record);
     }
     conn->sent++;

@@ -205,6 +205,8 @@ poll_slowly(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
     na_plugin_event *end = events + max;
 
     atomic_store_explicit(&ctx->poller, sm_thread(), memory_order_relaxed);
+    if (SM_RING_DEMOTES)
+        sm_written_demote(&ctx->written);
     if (atomic_load_explicit(&ctx->bits_set, memory_order_relaxed))
         sm_wait_disarm(ctx);
     next += sm_ctx_take_ready(ctx, next, max);
@@ -427,7 +429,7 @@ poll_class(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
             0))
         return poll_slowly(ctx, events, max);
     atomic_store_explicit(&ctx->poller, sm_thread(), memory_order_relaxed);
-    if (!single)
+    if (SM_RING_DEMOTES && !single)
         sm_written_demote(&ctx->written);
     /* the thread that holds it delivers to this context as well */
     if (!tp_lock_try_fast(&cls->progress, single))

@@ -23,9 +23,16 @@
  * copy, and make its caller save registers. */
 #define SM_RING_SHORT 512U
 
-/* Payloads up to here are written so that the first line of the record comes last:
- * see sm_ring_write. */
-#define SM_RING_BACKWARD 128U
+/* Payloads up to here fit into two lines, of which the first is written last: see
+ * sm_ring_write. */
+#define SM_RING_TWO_LINES (2 * SM_RING_LINE - SM_RING_HEADER)
+
+/* Whether this processor may have an instruction to demote lines. */
+#ifdef __x86_64__
+#define SM_RING_DEMOTES true
+#else
+#define SM_RING_DEMOTES false
+#endif
 
 /* Lines are fetched for writing when so many bytes are still to be written before
  * them: three records of a short call. */
@@ -63,6 +70,7 @@ struct sm_ring_control {
                                   one bit for each */
 };
 
+static_assert(SM_RING_LINE == 64, "sm_ring_write, sm_ring_demote");
 static_assert(sizeof(_Atomic uint64_t) == 8, "no lock inside an atomic");
 static_assert(offsetof(struct sm_ring_control, consumed) == 64, "layout");
 static_assert(offsetof(struct sm_ring_control, asleep) == 128, "layout");
@@ -274,46 +282,50 @@ sm_ring_fetch(const unsigned char *line)
 #endif
 }
 
-/* Demotes the two lines before end, which have been written, to the cache that both
- * processors share, where the consumer gets them sooner than out of this processor's
- * own. A hint: it faults at no address (Intel's manual), and processors without the
- * instruction ignore it. */
+/* Demotes the two lines before the address end, which have been written, to the cache
+ * that both processors share, where the consumer gets them sooner than out of this
+ * processor's own. A hint: it faults at no address (Intel's manual), and processors
+ * without the instruction ignore it. */
 static inline __attribute__((always_inline)) void
-sm_ring_demote(const unsigned char *end)
+sm_ring_demote(uintptr_t end)
 {
 #ifdef __x86_64__
-    const ptrdiff_t line = SM_RING_LINE;
-
-    __asm__ volatile("cldemote %0" ::"m"(end[-line]));
-    __asm__ volatile("cldemote %0" ::"m"(end[-2 * line]));
+    __asm__ volatile("cldemote -64(%0)\n\tcldemote -128(%0)" ::"r"(end)
+                     : "memory");
 #else
     (void) end;
 #endif
 }
 
-/* Writes a payload of at most SM_RING_BACKWARD bytes. What is in the first line
+/* Writes a payload of at most SM_RING_TWO_LINES bytes. What is in the first line
  * comes last: the consumer looks at that line all the time and, between two writes
- * to it that wait for another line, would fetch it once more. */
+ * to it that wait for the other line, would fetch it once more. */
 static inline __attribute__((always_inline)) void
 sm_ring_write(
     unsigned char *payload, const unsigned char *from, uint32_t length)
 {
     const uint32_t first = SM_RING_LINE - SM_RING_HEADER;
 
-    if (length <= 64) {
+    if (length <= first) {
         sm_ring_copy_short(payload, from, length);
         return;
     }
-    memcpy(payload + length - 32, from + length - 32, 32);
-    if (length > 96)
-        memcpy(payload + 64, from + 64, 32);
-    memcpy(payload + first, from + first, 64 - first);
+    if (length > 80) {
+        memcpy(payload + length - 32, from + length - 32, 32);
+        if (length > 96)
+            memcpy(payload + 64, from + 64, 32);
+        memcpy(payload + first, from + first, 64 - first);
+    } else {
+        memcpy(payload + length - 16, from + length - 16, 16);
+        if (length > 64)
+            memcpy(payload + first, from + first, 64 - first);
+    }
     atomic_signal_fence(memory_order_seq_cst);
     memcpy(payload, from, first);
 }
 
-/* Appends a record that fits, with at most SM_RING_BACKWARD bytes of payload. The
- * caller then looks whether the target sleeps: see sm_ring_sleeps. */
+/* Appends a record that fits and has one line or two. The caller then looks whether
+ * the target sleeps: see sm_ring_sleeps. */
 static inline __attribute__((always_inline)) void
 sm_ring_append(struct sm_ring_tx *tx, uint64_t word, uint32_t tag,
     const void *payload, uint32_t length)
@@ -327,7 +339,7 @@ sm_ring_append(struct sm_ring_tx *tx, uint64_t word, uint32_t tag,
     sm_ring_fetch(tx->record + SM_RING_AHEAD + SM_RING_LINE);
 }
 
-/* The same for a payload of at most SM_RING_SHORT bytes. */
+/* The same for a longer payload, of at most SM_RING_SHORT bytes. */
 static inline void
 sm_ring_append_lines(struct sm_ring_tx *tx, uint64_t word, uint32_t tag,
     const void *payload, uint32_t length)
@@ -412,7 +424,7 @@ void sm_ring_await_room(struct sm_ring_tx *tx);
 static inline uint64_t
 sm_ring_peek(const struct sm_ring_rx *rx)
 {
-    /* acquire: pairs with the release in sm_ring_put */
+    /* acquire: pairs with the release in sm_ring_announce */
     return atomic_load_explicit(
         sm_ring_word_of(rx->record), memory_order_acquire);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Records sent lately, whose lines are still to be demoted (sm_ring_demote). A locked
- * instruction waits until that is done, and several follow each send: so a poll demotes
- * the lines of all sends before it, at once. */
+/* Short records sent lately, whose lines are still to be demoted (sm_ring_demote). The
+ * next locked instruction waits until that is done. A poll demotes the lines of all
+ * sends before it, and so waits once; each send would wait for its own. */
 #ifndef SM_WRITTEN_H
 #define SM_WRITTEN_H
 
@@ -12,12 +12,11 @@
 
 #define SM_WRITTEN 32U
 
-/* Of a context. Only the thread that polls it adds records, but which thread that
- * is may change at any time: a record that gets lost costs some speed, one of a ring
- * that is gone nothing. */
+/* Of a context. As a rule one thread uses it, which polls the context; while another
+ * takes over, records may get lost, or a ring is gone: that costs some speed. */
 struct sm_written {
     _Atomic uint32_t count;
-    _Atomic(const unsigned char *) ends[SM_WRITTEN];
+    _Atomic uintptr_t ends[SM_WRITTEN];
 };
 
 /* Adds the two lines before end, unless there is no room. */
@@ -29,7 +28,8 @@ sm_written_add(struct sm_written *written, const unsigned char *end)
 
     if (count >= SM_WRITTEN)
         return;
-    atomic_store_explicit(&written->ends[count], end, memory_order_relaxed);
+    atomic_store_explicit(
+        &written->ends[count], (uintptr_t) end, memory_order_relaxed);
     atomic_store_explicit(&written->count, count + 1, memory_order_relaxed);
 }
 
@@ -44,9 +44,8 @@ sm_written_demote(struct sm_written *written)
     if (count == 0)
         return;
     do {
-        const unsigned char *end =
-            atomic_load_explicit(&written->ends[--count], memory_order_relaxed);
-        sm_ring_demote(end);
+        sm_ring_demote(atomic_load_explicit(
+            &written->ends[--count], memory_order_relaxed));
     } while (__builtin_expect(count != 0, 0));
     atomic_store_explicit(&written->count, 0, memory_order_relaxed);
 }
