@@ -103,6 +103,8 @@ struct na_plugin_class {
     uint64_t cut_ns;   /* when sockets of silent hosts were shut down */
     uint64_t look_ns;  /* next look for hosts that are silent */
     uint32_t polls;    /* since then */
+    uint32_t turns;    /* polls of UCX to be done in turn (turn.h), */
+    uint32_t expected; /* and connections that are expected to end before */
     uint8_t marks_due; /* looks at all deadlines until UCX's descriptors are
                           marked; 0: they are */
     struct tp_list conns;

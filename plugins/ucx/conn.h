@@ -43,6 +43,7 @@ struct ucx_conn {
     bool touched;       /* reported to have something to do */
     bool told;          /* the log says that calls to its address fail */
     bool first;         /* ours: nobody was ever connected by its address */
+    bool expected;      /* to end: UCX is polled in turn (turn.h) */
     bool retiring;      /* nothing new is sent by it: there is a better one */
     uint8_t close_sent; /* enum ucx_close */
     bool close_heard;

@@ -10,6 +10,7 @@
 #include "connect.h"
 #include "descriptor.h"
 #include "process.h"
+#include "turn.h"
 #include "tx.h"
 
 #define HELLO_NS UINT64_C(30000000000) /* for a caller, of many, to say it */
@@ -18,7 +19,10 @@
 static void
 on_error(void *arg, ucp_ep_h ep, ucs_status_t status)
 {
-    ucx_conn_lost(arg, status);
+    struct ucx_conn *conn = arg;
+
+    ucx_turn_expect(conn);
+    ucx_conn_lost(conn, status);
 }
 
 /* Makes the endpoint of a connection, which is gone if that fails. */
@@ -33,7 +37,9 @@ make_ep(struct ucx_conn *conn, ucp_ep_params_t *params, const char *what)
     params->err_handler.cb = on_error;
     params->err_handler.arg = conn;
     cls->wake_due = true;
+    ucx_turn_take();
     ucs_status_t status = ucp_ep_create(cls->worker, params, &conn->ep);
+    ucx_turn_drop();
     if (status != UCS_OK) {
         TP_LOG(cls->host, WARNING, "%s: cannot %s: %s", conn->peer_name, what,
             ucs_status_string(status));

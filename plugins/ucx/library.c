@@ -7,6 +7,7 @@
 #include "receive.h"
 #include "setting.h"
 #include "transport.h"
+#include "turn.h"
 
 static ucs_status_t
 open_context(na_plugin_class *cls, const ucp_config_t *config)
@@ -69,10 +70,12 @@ ucx_library_open(na_plugin_class *cls)
         return ret;
     struct tp_descriptors before = {0};
     tp_descriptors_note(&before);
+    ucx_turn_take();
     ucs_status_t status = open_context(cls, config);
     ucp_config_release(config);
     if (status == UCS_OK)
         status = open_worker(cls);
+    ucx_turn_drop();
     ucx_descriptor_mark(&before);
     if (status == UCS_OK)
         return NA_PLUGIN_OK;

@@ -20,6 +20,7 @@
 #include "descriptor.h"
 #include "listener.h"
 #include "progress.h"
+#include "turn.h"
 
 #define CALLERS_NS TP_SECOND /* for UCX to give up callers */
 #define HOPS_MOST 255        /* of a packet, at its start */
@@ -75,8 +76,10 @@ ucx_listener_open(na_plugin_class *cls, struct tp_place *where_p)
         .conn_handler = {.cb = ucx_connect_on_request, .arg = cls}};
     ucp_listener_attr_t attr = {.field_mask = UCP_LISTENER_ATTR_FIELD_SOCKADDR};
 
+    ucx_turn_take();
     ucs_status_t status =
         ucp_listener_create(cls->worker, &params, &cls->listener);
+    ucx_turn_drop();
     if (status == UCS_OK)
         status = ucp_listener_query(cls->listener, &attr);
     if (status == UCS_OK) {

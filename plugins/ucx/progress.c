@@ -8,6 +8,7 @@
 #include "progress.h"
 #include "recv.h"
 #include "send.h"
+#include "turn.h"
 #include "wait.h"
 #include "work.h"
 
@@ -33,7 +34,9 @@ look_at_clock(na_plugin_class *cls)
 static inline uint32_t
 work(na_plugin_class *cls)
 {
-    uint32_t did = ucp_worker_progress(cls->worker);
+    uint32_t did = __builtin_expect(cls->turns == 0, 1)
+                       ? ucp_worker_progress(cls->worker)
+                       : ucx_turn_progress(cls);
 
     if (cls->failed.head != NULL || cls->touched.head != NULL ||
         cls->closed.head != NULL)

@@ -8,6 +8,7 @@
 #include "peer.h"
 #include "receive.h"
 #include "recv.h"
+#include "turn.h"
 
 /* There is no memory to keep a message: it is lost, so its connection fails, since
  * its sender must not take it for delivered. */
@@ -62,6 +63,7 @@ static void
 take_close(struct ucx_conn *conn, bool answered)
 {
     conn->close_heard = true;
+    ucx_turn_expect(conn);
     if (answered)
         conn->close_answered = true;
     conn->retiring = true;

@@ -10,6 +10,7 @@
 #include "recv.h"
 #include "send.h"
 #include "silence.h"
+#include "turn.h"
 #include "tx.h"
 #include "wait.h"
 #include "work.h"
@@ -27,7 +28,10 @@ close_ep(struct ucx_conn *conn)
 
     if (conn->flying.head == NULL)
         ucx_key_forget_conn(conn);
+    ucx_turn_end(conn);
+    ucx_turn_take();
     void *request = ucp_ep_close_nbx(conn->ep, &param);
+    ucx_turn_drop();
     if (UCS_PTR_IS_PTR(request))
         ucp_request_free(request);
     conn->ep = NULL;
@@ -132,6 +136,7 @@ retire(struct ucx_conn *conn)
     if (conn->close_sent == UCX_CLOSE_NONE)
         conn->deadline_ns = ucx_deadline(conn->cls, tp_now() + CLOSE_NS);
     conn->close_sent = want;
+    ucx_turn_expect(conn);
     ucx_tx_post(conn, &header, sizeof(header.head), NULL, 0);
 }
 

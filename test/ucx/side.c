@@ -129,7 +129,7 @@ side_counter(struct side *side, const char *name)
 
 #define ACTS 64
 
-static struct act *acts[ACTS];
+static _Thread_local struct act *acts[ACTS]; /* of who polls */
 
 void
 act_init(struct act *act, struct side *side)
