@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -20,12 +19,15 @@ struct entry {
     _Atomic uint64_t key; /* 0: free. Written last, and cleared first */
     uint32_t access;
     uint32_t count;
-    na_plugin_segment segments[];
+    struct range {
+        uint64_t base; /* as wide in a process of 32 bits */
+        uint64_t length;
+    } segments[];
 };
 
 static_assert(sizeof(struct entry) == 16, "layout");
 static_assert(SLOTS - 1 <= UINT16_MAX, "a slot's number travels in 16 bits");
-static_assert(sizeof(struct entry) + SM_SEGMENTS * sizeof(na_plugin_segment) <=
+static_assert(sizeof(struct entry) + SM_SEGMENTS * sizeof(struct range) <=
                   SLOT << (SM_REGISTRY_RUNS - 1),
     "the longest run holds any registration");
 
@@ -74,7 +76,7 @@ sm_registry_fini(struct sm_registry *registry)
 static uint32_t
 run_of(uint32_t count)
 {
-    uint64_t size = sizeof(struct entry) + count * sizeof(na_plugin_segment);
+    uint64_t size = sizeof(struct entry) + count * sizeof(struct range);
     uint32_t run = 0;
 
     while (size > (uint64_t) SLOT << run)
@@ -109,8 +111,10 @@ sm_registry_enter(struct sm_registry *registry, na_plugin_mem *mem)
     struct entry *entry = entry_at(registry, slot);
     entry->access = mem->mem.access;
     entry->count = mem->mem.count;
-    memcpy(entry->segments, mem->segments,
-        mem->mem.count * sizeof(mem->segments[0]));
+    for (uint32_t i = 0; i < mem->mem.count; i++)
+        entry->segments[i] =
+            (struct range){.base = (uintptr_t) mem->segments[i].base,
+                .length = mem->segments[i].length};
     /* release: pairs with the acquire in sm_registry_has */
     atomic_store_explicit(
         &entry->key, mem->mem.keyed.key, memory_order_release);
@@ -150,11 +154,21 @@ sm_registry_unmap(const unsigned char *registry)
         munmap((void *) (uintptr_t) registry, SM_REGISTRY_SIZE);
 }
 
+static bool
+has_segments(const struct entry *entry, const na_plugin_mem *mem)
+{
+    for (uint32_t i = 0; i < mem->mem.count; i++)
+        if (entry->segments[i].base != (uintptr_t) mem->segments[i].base ||
+            entry->segments[i].length != mem->segments[i].length)
+            return false;
+    return true;
+}
+
 bool
 sm_registry_has(const unsigned char *registry, const na_plugin_mem *mem)
 {
     uint64_t at = (uint64_t) mem->slot * SLOT;
-    uint64_t size = mem->mem.count * sizeof(mem->segments[0]);
+    uint64_t size = mem->mem.count * sizeof(struct range);
 
     if (mem->slot == 0 || mem->slot >= SLOTS ||
         size > SM_REGISTRY_SIZE - at - sizeof(struct entry))
@@ -165,8 +179,7 @@ sm_registry_has(const unsigned char *registry, const na_plugin_mem *mem)
         mem->mem.keyed.key)
         return false;
     bool same = (mem->mem.access & ~entry->access) == 0 &&
-                entry->count == mem->mem.count &&
-                memcmp(entry->segments, mem->segments, size) == 0;
+                entry->count == mem->mem.count && has_segments(entry, mem);
     /* the slot may have been given to another registration meanwhile */
     atomic_thread_fence(memory_order_acquire);
     return same && atomic_load_explicit(&entry->key, memory_order_relaxed) ==
