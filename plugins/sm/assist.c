@@ -10,9 +10,10 @@
 
 #include "assist.h"
 #include "emulated_rma.h"
-#include "registration.h"
 
-#define ALONE 2U /* after so many an owner that took none is not expected */
+#define ALONE 2U   /* after so many an owner that took none is not expected */
+#define VAIN 4U    /* after so many such ranges a short one is a range */
+#define SELDOM 16U /* once in so many */
 #define WAKE (4U << 20)   /* bytes for which the owner is woken */
 #define SETTLE_NS 50000   /* that one poll waits for the owner's last piece */
 #define WARN_NS TP_SECOND /* of waiting for the owner */
@@ -130,6 +131,15 @@ next_number(na_plugin_class *cls)
     return number;
 }
 
+/* Whether the owner is likely to copy its share of so many bytes: it has done so
+ * lately, or asking costs little beside the bytes. [conn->lock] */
+static bool
+is_worth_asking(struct sm_conn *conn, uint64_t length)
+{
+    return length >= UINT64_C(2) * SM_RANGE_PIECE || conn->range_vain < VAIN ||
+           ++conn->range_passed % SELDOM == 0;
+}
+
 bool
 sm_assist_begin(na_plugin_ctx *ctx, struct sm_op *op, struct sm_conn *conn)
 {
@@ -144,8 +154,9 @@ sm_assist_begin(na_plugin_ctx *ctx, struct sm_op *op, struct sm_conn *conn)
         length = SM_RANGE_MOST;
     if (range->refused || range->op != NULL || conn->range != NULL ||
         !(put ? conn->assists_puts : conn->assists) || conn->unassisted ||
-        conn->process.pidfd < 0 || length < SM_ASSIST_LEAST ||
-        (op->rma.length < WAKE && sm_ring_any_sleeper(&conn->tx)))
+        conn->process.pidfd < 0 || length < sm_assist_least(op->rma.remote) ||
+        (op->rma.length < WAKE && sm_ring_any_sleeper(&conn->tx)) ||
+        !is_worth_asking(conn, length))
         return false;
 
     uint32_t number = next_number(ctx->cls);
@@ -231,10 +242,15 @@ forget(na_plugin_ctx *ctx)
 {
     struct sm_range *range = &ctx->range;
 
-    tp_lock_take(&range->conn->lock);
-    if (!range->lost)
-        range->conn->range = NULL;
-    tp_lock_drop(&range->conn->lock);
+    struct sm_conn *conn = range->conn;
+
+    tp_lock_take(&conn->lock);
+    if (!range->lost) {
+        conn->range = NULL;
+        conn->range_vain =
+            range->back != range->pieces ? 0 : conn->range_vain + 1;
+    }
+    tp_lock_drop(&conn->lock);
     tp_lock_take(&ctx->lock);
     range->op = NULL;
     tp_lock_drop(&ctx->lock);
@@ -286,8 +302,9 @@ int32_t
 sm_assist_slice(na_plugin_ctx *ctx, struct sm_target *target, uint64_t length)
 {
     struct sm_range *range = &ctx->range;
-    uint32_t left =
-        length < SM_RANGE_PIECE ? 1 : (uint32_t) (length / SM_RANGE_PIECE);
+    uint32_t left = length < sm_range_piece(range->bytes)
+                        ? 1
+                        : (uint32_t) (length / sm_range_piece(range->bytes));
     uint32_t count;
     bool more = false;
 

@@ -7,8 +7,18 @@
 #include "conn.h"
 #include "context.h"
 #include "move.h"
+#include "registration.h"
 
-#define SM_ASSIST_LEAST ((uint64_t) 2 * SM_RANGE_PIECE) /* bytes */
+#define SM_ASSIST_LEAST                                                        \
+    (UINT64_C(128) << 10) /* bytes that an owner helps with */
+
+/* The same for this memory: more if it can be mapped, since the initiator then
+ * copies without a system call, mostly within its processor's caches. */
+static inline uint64_t
+sm_assist_least(const na_plugin_mem *remote)
+{
+    return remote->shared != 0 ? UINT64_C(2) * SM_RANGE_PIECE : SM_ASSIST_LEAST;
+}
 
 /* Asks the owner to copy its share of the operation's next range; false: it would
  * not, sleeps, or helps another one. [rma_lock, conn->lock] */

@@ -156,7 +156,7 @@ copy_parts(na_plugin_class *cls, const struct piece *piece,
 {
     struct sm_privilege privilege = {.dropped = false};
     const struct sm_range_task *task = &piece->task;
-    uint64_t at = (uint64_t) piece->number * SM_RANGE_PIECE;
+    uint64_t at = (uint64_t) piece->number * sm_range_piece(task->bytes);
     const struct iovec far[2] = {
         {(void *) (uintptr_t) (task->place.bytes + at), length},
         {(void *) (uintptr_t) (task->place.marks +
@@ -183,7 +183,7 @@ static bool
 copy(na_plugin_class *cls, const struct piece *piece)
 {
     const struct sm_range_task *task = &piece->task;
-    uint64_t at = (uint64_t) piece->number * SM_RANGE_PIECE;
+    uint64_t at = (uint64_t) piece->number * sm_range_piece(task->bytes);
     uint64_t mark = sm_range_mark(task->number, piece->number);
     uint32_t length = sm_range_length(task->bytes, piece->number, 1);
     struct iovec near[VECTOR + 1];

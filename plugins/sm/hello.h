@@ -16,10 +16,11 @@
 #define SM_HELLO_MAJOR 3
 #define SM_HELLO_MINOR 0
 
-#define SM_HELLO_MEMBARRIER 0x1U   /* registered for global expedited ones */
-#define SM_HELLO_EMULATES 0x2U     /* understands records of emulated_rma.h */
-#define SM_HELLO_ASSISTS 0x4U      /* those of range.h for gets as well, */
-#define SM_HELLO_ASSISTS_PUTS 0x8U /* and for puts */
+#define SM_HELLO_MEMBARRIER 0x1U /* registered for global expedited ones */
+#define SM_HELLO_EMULATES 0x2U   /* understands records of emulated_rma.h */
+/* 0x4 and 0x8 were said by those whose pieces had one size. */
+#define SM_HELLO_ASSISTS 0x10U      /* those of range.h for gets as well, */
+#define SM_HELLO_ASSISTS_PUTS 0x20U /* and for puts */
 
 /* 160 bytes in the machine's byte order. A minor may append: what is longer is
  * accepted and the rest not looked at. */

@@ -26,8 +26,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define SM_RANGE_PIECE (256U << 10) /* bytes */
-#define SM_RANGE_PIECES 64U         /* of an operation, or of a part of one */
+#define SM_RANGE_PIECE (256U << 10) /* bytes, if there are two or more */
+#define SM_RANGE_ROUND 4096U /* half of a shorter range is a multiple of this */
+#define SM_RANGE_PIECES 64U  /* of an operation, or of a part of one */
 #define SM_RANGE_MOST ((uint64_t) SM_RANGE_PIECES * SM_RANGE_PIECE)
 
 struct sm_conn;
@@ -112,20 +113,30 @@ sm_range_back(uint64_t claim)
     return claim & 0xFFFF;
 }
 
+/* Bytes of a piece, but for the last one, of a range of so many bytes, at least 1. */
+static inline uint32_t
+sm_range_piece(uint32_t bytes)
+{
+    return bytes >= 2 * SM_RANGE_PIECE
+               ? SM_RANGE_PIECE
+               : (bytes + 2 * SM_RANGE_ROUND - 1) / (2 * SM_RANGE_ROUND) *
+                     SM_RANGE_ROUND;
+}
+
 static inline uint32_t
 sm_range_count(uint32_t bytes)
 {
-    return (bytes + SM_RANGE_PIECE - 1) / SM_RANGE_PIECE;
+    return (bytes + sm_range_piece(bytes) - 1) / sm_range_piece(bytes);
 }
 
 /* Bytes of so many pieces from number first on. */
 static inline uint32_t
 sm_range_length(uint32_t bytes, uint32_t first, uint32_t count)
 {
-    uint32_t at = first * SM_RANGE_PIECE;
+    uint32_t at = first * sm_range_piece(bytes);
+    uint32_t length = count * sm_range_piece(bytes);
 
-    return bytes - at < count * SM_RANGE_PIECE ? bytes - at
-                                               : count * SM_RANGE_PIECE;
+    return bytes - at < length ? bytes - at : length;
 }
 
 /* What the kernel writes into the word of a piece once it has copied that. */

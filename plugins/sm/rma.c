@@ -16,9 +16,8 @@
 #include "rma.h"
 #include "thread.h"
 
-#define AT_ONCE (256U << 10) /* bytes done within the submission, or a burst */
-#define SLICE (1U << 20)     /* bytes done in one poll, of several operations */
-#define JOINS_BURST 2        /* a result beside SM_MOVE_EMULATED */
+#define SLICE (1U << 20) /* bytes done in one poll, of several operations */
+#define JOINS_BURST 2    /* a result beside SM_MOVE_EMULATED */
 
 int
 sm_rma_permitted(void)
@@ -137,6 +136,13 @@ check_access(na_plugin_class *cls, const struct sm_op *op)
         put ? NA_PLUGIN_MEM_WRITE : NA_PLUGIN_MEM_READ, "peer's");
 }
 
+/* Bytes done within the submission, or a burst. */
+static uint64_t
+at_once(const na_plugin_mem *remote)
+{
+    return remote->shared != 0 ? SM_RANGE_PIECE : SM_ASSIST_LEAST - 1;
+}
+
 /* Whether an operation is to be copied by the next poll, with others: one for which
  * the capability has to be dropped, or that this thread submits after others since
  * its last poll. Not if the poll is another thread's, which may not run at the moment,
@@ -148,7 +154,7 @@ is_for_burst(
     const na_plugin_mem *remote = op->rma.remote;
     uintptr_t self = sm_thread();
 
-    if (op->rma.length > AT_ONCE || conn->state != SM_CONN_UP ||
+    if (op->rma.length > at_once(remote) || conn->state != SM_CONN_UP ||
         conn->registry == NULL || conn->owner != remote->mem.owner ||
         remote->slot == 0 || remote->shared != 0 ||
         atomic_load_explicit(&conn->denied, memory_order_relaxed) ||
@@ -237,7 +243,7 @@ submit(na_plugin_ctx *ctx, struct sm_op *op, enum sm_kind kind,
         sm_burst_add(ctx, op);
         return NA_PLUGIN_PENDING;
     }
-    bool later = ret == NA_PLUGIN_OK && length > AT_ONCE;
+    bool later = ret == NA_PLUGIN_OK && length > at_once(remote);
     if (later) {
         sm_target_release(&target, false);
     } else if (ret == NA_PLUGIN_OK) {
@@ -389,8 +395,9 @@ work(na_plugin_ctx *ctx, uint64_t length, struct sm_privilege *privilege)
         return 0;
 
     /* one piece while the peer copies one, then another look */
-    if (ctx->range.op != NULL && ctx->range.op != op && length > SM_RANGE_PIECE)
-        length = SM_RANGE_PIECE;
+    if (ctx->range.op != NULL && ctx->range.op != op &&
+        length > sm_range_piece(ctx->range.bytes))
+        length = sm_range_piece(ctx->range.bytes);
 
     uint64_t before = op->rma.length;
     int32_t ret = ctx->range.op == op && ctx->range.ending

@@ -20,10 +20,10 @@
 #define EXPECTED 2U
 #define RMA 3U
 #define SHARED_MAGIC 0x31417253U
-#define HELLO_EMULATES 0x2U     /* flag: copies on request */
-#define HELLO_ASSISTS 0x4U      /* flag: copies ranges of large gets, */
-#define HELLO_ASSISTS_PUTS 0x8U /* and of large puts */
-#define CLAIM 256U              /* offsets of words in a control page */
+#define HELLO_EMULATES 0x2U      /* flag: copies on request */
+#define HELLO_ASSISTS 0x10U      /* flag: copies ranges of large gets, */
+#define HELLO_ASSISTS_PUTS 0x20U /* and of large puts */
+#define CLAIM 256U               /* offsets of words in a control page */
 #define DECLINED 264U
 #define COPIED 272U
 

@@ -227,6 +227,25 @@ START_TEST(assist_owner_that_polls_copies_a_part)
 }
 END_TEST
 
+/* Those of less than two whole pieces, too. */
+START_TEST(assist_of_short_operations)
+{
+    static const uint64_t lengths[] = {PIECE / 2, PIECE / 2 + 1, PIECE - 4097,
+        PIECE, 2 * PIECE - 1, PIECE / 2 - 1};
+
+    begin(_i != 0, NULL, 1);
+    for (uint32_t round = 0; round < ROUNDS || common->assisted == 0; round++) {
+        uint64_t length = lengths[round % (sizeof(lengths) / sizeof(*lengths))];
+        uint64_t at = round % 97, source = round % 89;
+        memset(to, 0, length + 99);
+        ck_assert_int_eq(finish(copy(at, source, length)), NA_PLUGIN_OK);
+        check(at, source, length);
+        ck_assert_int_eq(to[at + length], 0);
+    }
+    end_with_owner();
+}
+END_TEST
+
 /* This side copies by its mapping, the owner by the kernel. What was put is got
  * back. */
 START_TEST(assist_of_memory_that_is_mapped)
@@ -385,6 +404,7 @@ main(void)
     TCase *cases = tcase_create("cases");
     /* gets, then puts */
     tcase_add_loop_test(cases, assist_owner_that_polls_copies_a_part, 0, 2);
+    tcase_add_loop_test(cases, assist_of_short_operations, 0, 2);
     tcase_add_loop_test(cases, assist_of_memory_that_is_mapped, 0, 2);
     tcase_add_loop_test(cases, assist_can_be_turned_off, 0, 2);
     tcase_add_loop_test(cases, assist_of_operations_in_flight, 0, 2);

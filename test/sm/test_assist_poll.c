@@ -15,6 +15,8 @@
 #define READING_NS 1000U
 #define COUNT 3U      /* operations */
 #define MOST_POLLS 64 /* more than the operations take */
+#define VAIN 4U       /* ranges in vain, until short operations are asked for */
+#define SELDOM 16U    /* once in so many */
 
 /* What the owner does once a poll has begun the first operation. */
 enum help {
@@ -194,6 +196,46 @@ START_TEST(assist_one_poll_waits_for_the_owner)
 }
 END_TEST
 
+/* A put or get that no poll of the owner's meets, to its end. */
+static void
+copy_alone(uint64_t length)
+{
+    void *op = submit_range(&owner, putting, 0, length);
+
+    ck_assert_int_eq(await_op(&hostile_target, 0, op).status, NA_PLUGIN_OK);
+    ck_assert_mem_eq(to, from, length);
+    free(op);
+}
+
+/* An owner that does not help with short operations is asked for it less often,
+ * and after it has helped with one each time. */
+START_TEST(assist_is_seldom_asked_for_in_vain)
+{
+    const uint64_t length = 2 * PIECE - 1;
+    const uint32_t asked = VAIN + 2;
+
+    begin(_i != 0);
+    for (uint32_t round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < VAIN + 2 * SELDOM; i++)
+            copy_alone(length);
+        void *op = submit_range(&owner, putting, 0, LENGTH);
+        pump();
+        uint32_t number =
+            (uint32_t) (*word_at(owner.hostile.theirs, CLAIM) >> 32);
+        ck_assert_uint_eq(number, (round + 1) * (asked + 1));
+        for (uint32_t i = 1; i < number - round * (asked + 1); i++) {
+            const unsigned char *data;
+            hostile_await_rma(&owner.hostile, &data);
+        }
+        struct share share = take(1);
+        copy(&share);
+        ck_assert_int_eq(await_op(&hostile_target, 0, op).status, NA_PLUGIN_OK);
+        free(op);
+    }
+    end();
+}
+END_TEST
+
 int
 main(void)
 {
@@ -203,5 +245,6 @@ main(void)
     tcase_add_loop_test(
         cases, assist_poll_copies_no_more_than_its_budget, 0, HELPS * 4);
     tcase_add_loop_test(cases, assist_one_poll_waits_for_the_owner, 0, 2);
+    tcase_add_loop_test(cases, assist_is_seldom_asked_for_in_vain, 0, 2);
     return run_cases("assist_poll", &cases, 1);
 }
