@@ -241,7 +241,6 @@ static void
 forget(na_plugin_ctx *ctx)
 {
     struct sm_range *range = &ctx->range;
-
     struct sm_conn *conn = range->conn;
 
     tp_lock_take(&conn->lock);

@@ -16,8 +16,12 @@
 #include "rma.h"
 #include "thread.h"
 
-#define SLICE (1U << 20) /* bytes done in one poll, of several operations */
-#define JOINS_BURST 2    /* a result beside SM_MOVE_EMULATED */
+#define AT_ONCE (256U << 10) /* bytes done within the submission, or a burst */
+#define SLICE (1U << 20)     /* bytes done in one poll, of several operations */
+
+/* Results beside SM_MOVE_EMULATED. */
+#define JOINS_BURST 2
+#define IS_LONG 3
 
 int
 sm_rma_permitted(void)
@@ -136,11 +140,16 @@ check_access(na_plugin_class *cls, const struct sm_op *op)
         put ? NA_PLUGIN_MEM_WRITE : NA_PLUGIN_MEM_READ, "peer's");
 }
 
-/* Bytes done within the submission, or a burst. */
-static uint64_t
-at_once(const na_plugin_mem *remote)
+/* Whether an operation is more than is done within the submission, or a burst: up
+ * to 256 KiB, or less if the owner may help. [conn->lock] */
+static bool
+is_long(const struct sm_conn *conn, const struct sm_op *op)
 {
-    return remote->shared != 0 ? SM_RANGE_PIECE : SM_ASSIST_LEAST - 1;
+    bool assists = op->kind == SM_OP_PUT ? conn->assists_puts : conn->assists;
+
+    return op->rma.length > AT_ONCE ||
+           (assists && !conn->unassisted &&
+               op->rma.length >= sm_assist_least(op->rma.remote));
 }
 
 /* Whether an operation is to be copied by the next poll, with others: one for which
@@ -154,7 +163,7 @@ is_for_burst(
     const na_plugin_mem *remote = op->rma.remote;
     uintptr_t self = sm_thread();
 
-    if (op->rma.length > at_once(remote) || conn->state != SM_CONN_UP ||
+    if (is_long(conn, op) || conn->state != SM_CONN_UP ||
         conn->registry == NULL || conn->owner != remote->mem.owner ||
         remote->slot == 0 || remote->shared != 0 ||
         atomic_load_explicit(&conn->denied, memory_order_relaxed) ||
@@ -169,8 +178,8 @@ is_for_burst(
     return poller == self + 1;
 }
 
-/* Where the operation goes: OK with the target held, JOINS_BURST, AGAIN if it has
- * to wait for its connection. */
+/* Where the operation goes: OK or IS_LONG with the target held, JOINS_BURST, AGAIN if
+ * it has to wait for its connection. */
 static int32_t
 aim(na_plugin_ctx *ctx, struct sm_op *op, na_plugin_addr *peer,
     struct sm_target *target_p)
@@ -188,7 +197,7 @@ aim(na_plugin_ctx *ctx, struct sm_op *op, na_plugin_addr *peer,
             return NA_PLUGIN_E_INVALID_ARG;
         }
         sm_mem_release(cls);
-        return NA_PLUGIN_OK;
+        return op->rma.length > AT_ONCE ? IS_LONG : NA_PLUGIN_OK;
     }
 
     int32_t ret = sm_connect_lock(cls, peer, &conn);
@@ -198,6 +207,8 @@ aim(na_plugin_ctx *ctx, struct sm_op *op, na_plugin_addr *peer,
     op->rma.serial = conn->serial;
     ret = is_for_burst(ctx, conn, op) ? JOINS_BURST
                                       : hold(cls, conn, op, target_p);
+    if (ret == NA_PLUGIN_OK && is_long(conn, op))
+        ret = IS_LONG;
     tp_lock_drop(&conn->lock);
     return ret;
 }
@@ -243,15 +254,14 @@ submit(na_plugin_ctx *ctx, struct sm_op *op, enum sm_kind kind,
         sm_burst_add(ctx, op);
         return NA_PLUGIN_PENDING;
     }
-    bool later = ret == NA_PLUGIN_OK && length > at_once(remote);
-    if (later) {
+    if (ret == IS_LONG) {
         sm_target_release(&target, false);
     } else if (ret == NA_PLUGIN_OK) {
         ret = sm_move(cls, &target, op, length);
         sm_privilege_restore(&privilege);
         sm_target_release(&target, ret == NA_PLUGIN_OK);
     }
-    if (later || ret == SM_MOVE_EMULATED ||
+    if (ret == IS_LONG || ret == SM_MOVE_EMULATED ||
         (ret == NA_PLUGIN_E_AGAIN && !cls->no_retry)) {
         enqueue(ctx, op);
         return NA_PLUGIN_PENDING;

@@ -45,6 +45,7 @@ make_ep(struct ucx_conn *conn, ucp_ep_params_t *params, const char *what)
             ucs_status_string(status));
         ucx_conn_forget_token(conn);
         tp_list_remove(&cls->conns, &conn->link);
+        ucx_turn_end(conn);
         free(conn);
     }
     return status;
@@ -112,6 +113,15 @@ ucx_connect(
     return NA_PLUGIN_OK;
 }
 
+static void
+reject(na_plugin_class *cls, ucp_conn_request_h request)
+{
+    ucx_turn_want(cls);
+    ucx_turn_take();
+    ucp_listener_reject(cls->listener, request);
+    ucx_turn_drop();
+}
+
 void
 ucx_connect_on_request(ucp_conn_request_h request, void *arg)
 {
@@ -123,7 +133,7 @@ ucx_connect_on_request(ucp_conn_request_h request, void *arg)
     char name[UCX_NAME_MAX + 1] = "a caller";
 
     if (cls->closing) {
-        ucp_listener_reject(cls->listener, request);
+        reject(cls, request);
         return;
     }
     if (ucp_conn_request_query(request, &attr) == UCS_OK)
@@ -135,7 +145,7 @@ ucx_connect_on_request(ucp_conn_request_h request, void *arg)
         TP_LOG_THINNED(cls->host, WARNING, cls->refused++,
             "%s: connection refused: %u others without a hello", name,
             (unsigned) cls->called);
-        ucp_listener_reject(cls->listener, request);
+        reject(cls, request);
         return;
     }
     conn->client = attr.client_address;

@@ -70,12 +70,13 @@ ucx_library_open(na_plugin_class *cls)
         return ret;
     struct tp_descriptors before = {0};
     tp_descriptors_note(&before);
-    ucx_turn_take();
     ucs_status_t status = open_context(cls, config);
     ucp_config_release(config);
-    if (status == UCS_OK)
+    if (status == UCS_OK) {
+        ucx_turn_take();
         status = open_worker(cls);
-    ucx_turn_drop();
+        ucx_turn_drop();
+    }
     ucx_descriptor_mark(&before);
     if (status == UCS_OK)
         return NA_PLUGIN_OK;

@@ -251,6 +251,7 @@ ucx_listener_close(na_plugin_class *cls)
         return;
     while (find_sockets(cls, &sockets) && sockets.callers != 0 &&
            tp_now() - begun_ns < CALLERS_NS) {
+        ucx_turn_want(cls);
         ucx_progress_once(cls);
         sched_yield();
     }

@@ -43,15 +43,21 @@ ucx_turn_drop(void)
 }
 
 void
+ucx_turn_want(na_plugin_class *cls)
+{
+    cls->turns = POLLS;
+}
+
+void
 ucx_turn_expect(struct ucx_conn *conn)
 {
     na_plugin_class *cls = conn->cls;
 
-    if (conn->expected)
+    ucx_turn_want(cls);
+    if (conn->expected || conn->state == UCX_CONN_CLOSED)
         return;
     conn->expected = true;
     cls->expected++;
-    cls->turns = POLLS;
 }
 
 void
@@ -62,7 +68,7 @@ ucx_turn_end(struct ucx_conn *conn)
     if (conn->expected)
         cls->expected--;
     conn->expected = false;
-    cls->turns = POLLS;
+    ucx_turn_want(cls);
 }
 
 uint32_t

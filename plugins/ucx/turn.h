@@ -11,15 +11,19 @@
 #include "conn.h"
 
 /* Waits until no other thread of this process has the turn. The one that has it may
- * take it again. Who has it takes no class's lock. */
+ * take it again. Who has it takes no class's lock, and a host's log function that
+ * UCX's callbacks call must not wait for a thread that uses another class. */
 void ucx_turn_take(void);
 void ucx_turn_drop(void);
 
-/* The peer of a connection, or this class, has said that it ends: UCX is polled in
- * turn until it has. */
+/* UCX closes sockets in one of the next polls, which are done in turn. */
+void ucx_turn_want(na_plugin_class *cls);
+
+/* The peer of a connection, this class, or UCX has said that it ends: UCX is polled
+ * in turn until it has. */
 void ucx_turn_expect(struct ucx_conn *conn);
 
-/* UCX closes its endpoint in one of the next polls, which are done in turn. */
+/* Its endpoint is being closed, or there is none. */
 void ucx_turn_end(struct ucx_conn *conn);
 
 /* ucp_worker_progress in turn; class.turns was not 0. */

@@ -207,8 +207,8 @@ copy_alone(uint64_t length)
     free(op);
 }
 
-/* An owner that does not help with short operations is asked for it less often,
- * and after it has helped with one each time. */
+/* An owner that does not help with short operations is asked less often. Once it has
+ * helped, it is asked each time again. */
 START_TEST(assist_is_seldom_asked_for_in_vain)
 {
     const uint64_t length = 2 * PIECE - 1;
