@@ -153,8 +153,8 @@ sm_assist_begin(na_plugin_ctx *ctx, struct sm_op *op, struct sm_conn *conn)
     if (length > SM_RANGE_MOST)
         length = SM_RANGE_MOST;
     if (range->refused || range->op != NULL || conn->range != NULL ||
-        !(put ? conn->assists_puts : conn->assists) || conn->unassisted ||
-        conn->process.pidfd < 0 || length < sm_assist_least(op->rma.remote) ||
+        !sm_assist_offered(conn, op) || conn->process.pidfd < 0 ||
+        length < sm_assist_least(op->rma.remote) ||
         (op->rma.length < WAKE && sm_ring_any_sleeper(&conn->tx)) ||
         !is_worth_asking(conn, length))
         return false;

@@ -20,6 +20,14 @@ sm_assist_least(const na_plugin_mem *remote)
     return remote->shared != 0 ? UINT64_C(2) * SM_RANGE_PIECE : SM_ASSIST_LEAST;
 }
 
+/* Whether the peer helps with operations like this one. [conn->lock] */
+static inline bool
+sm_assist_offered(const struct sm_conn *conn, const struct sm_op *op)
+{
+    return !conn->unassisted &&
+           (op->kind == SM_OP_PUT ? conn->assists_puts : conn->assists);
+}
+
 /* Asks the owner to copy its share of the operation's next range; false: it would
  * not, sleeps, or helps another one. [rma_lock, conn->lock] */
 bool sm_assist_begin(

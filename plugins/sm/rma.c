@@ -145,10 +145,8 @@ check_access(na_plugin_class *cls, const struct sm_op *op)
 static bool
 is_long(const struct sm_conn *conn, const struct sm_op *op)
 {
-    bool assists = op->kind == SM_OP_PUT ? conn->assists_puts : conn->assists;
-
     return op->rma.length > AT_ONCE ||
-           (assists && !conn->unassisted &&
+           (sm_assist_offered(conn, op) &&
                op->rma.length >= sm_assist_least(op->rma.remote));
 }
 

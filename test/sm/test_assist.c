@@ -208,15 +208,13 @@ linger(unsigned seed, unsigned most)
     nanosleep(&time, NULL);
 }
 
-START_TEST(assist_owner_that_polls_copies_a_part)
+/* Puts or gets of these lengths in turn, until the owner has helped. */
+static void
+copy_with_help(bool put, const uint64_t *lengths, uint32_t count)
 {
-    static const uint64_t lengths[] = {PIECE + 1, 2 * PIECE - 1, 2 * PIECE,
-        2 * PIECE + 1, 5 * PIECE - 7, (4U << 20) + 3, (16U << 20) - 1,
-        (16U << 20) + 1, SPACE - 99};
-
-    begin(_i != 0, NULL, 1);
+    begin(put, NULL, 1);
     for (uint32_t round = 0; round < ROUNDS || common->assisted == 0; round++) {
-        uint64_t length = lengths[round % (sizeof(lengths) / sizeof(*lengths))];
+        uint64_t length = lengths[round % count];
         uint64_t at = round % 97, source = round % 89;
         memset(to, 0, length + 99);
         ck_assert_int_eq(finish(copy(at, source, length)), NA_PLUGIN_OK);
@@ -224,6 +222,15 @@ START_TEST(assist_owner_that_polls_copies_a_part)
         ck_assert_int_eq(to[at + length], 0);
     }
     end_with_owner();
+}
+
+START_TEST(assist_owner_that_polls_copies_a_part)
+{
+    static const uint64_t lengths[] = {PIECE + 1, 2 * PIECE - 1, 2 * PIECE,
+        2 * PIECE + 1, 5 * PIECE - 7, (4U << 20) + 3, (16U << 20) - 1,
+        (16U << 20) + 1, SPACE - 99};
+
+    copy_with_help(_i != 0, lengths, sizeof(lengths) / sizeof(*lengths));
 }
 END_TEST
 
@@ -233,16 +240,7 @@ START_TEST(assist_of_short_operations)
     static const uint64_t lengths[] = {PIECE / 2, PIECE / 2 + 1, PIECE - 4097,
         PIECE, 2 * PIECE - 1, PIECE / 2 - 1};
 
-    begin(_i != 0, NULL, 1);
-    for (uint32_t round = 0; round < ROUNDS || common->assisted == 0; round++) {
-        uint64_t length = lengths[round % (sizeof(lengths) / sizeof(*lengths))];
-        uint64_t at = round % 97, source = round % 89;
-        memset(to, 0, length + 99);
-        ck_assert_int_eq(finish(copy(at, source, length)), NA_PLUGIN_OK);
-        check(at, source, length);
-        ck_assert_int_eq(to[at + length], 0);
-    }
-    end_with_owner();
+    copy_with_help(_i != 0, lengths, sizeof(lengths) / sizeof(*lengths));
 }
 END_TEST
 

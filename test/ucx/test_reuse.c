@@ -9,8 +9,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "runner.h"
 #include "side.h"
