@@ -2,6 +2,7 @@
 /* Waiting for locks and signals, by futex. */
 #include "base/lock.h"
 
+#include "base/relax.h"
 #include "base/time.h"
 
 #include <errno.h>
@@ -24,17 +25,6 @@ futex(_Atomic uint32_t *word, int op, uint32_t value,
 {
     return syscall(SYS_futex, word, op | FUTEX_PRIVATE_FLAG, value, timeout,
         NULL, FUTEX_BITSET_MATCH_ANY);
-}
-
-/* Lets the other hardware thread of the processor run. */
-static void
-relax(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
 }
 
 /* Marks the lock, so that its releases look for waiting threads from now on.
@@ -77,7 +67,7 @@ base_lock_wait(struct base_lock *lock, uint32_t state)
                 BASE_LOCK_FREE &&
             base_lock_try(lock))
             return;
-        relax();
+        base_relax();
     }
     first = contend(lock);
     /* This thread cannot know whether others wait as well. */

@@ -2,6 +2,7 @@
 /* Polling the plugins of a context and waiting for them. */
 #include "na/progress.h"
 
+#include "base/relax.h"
 #include "base/same.h"
 #include "base/time.h"
 #include "na/context.h"
@@ -176,6 +177,9 @@ lead(struct na_progress *progress, uint64_t deadline)
     uint64_t now = begin, spin_from = now, next = progress->yield_ns;
 
     while (now < deadline) {
+        /* Each look at shared memory takes the line from a producer that may be
+         * writing to it at this moment. */
+        base_relax();
         int32_t count = poll_all(progress);
 
         if (count < 0)

@@ -17,8 +17,7 @@ bound() {
     awk -v name="$1" '$1 == name { print $2 }' "$bounds"
 }
 
-# collected COUNT [single|self]: instructions of a whole run, the least of three:
-# looks at the kernel, which come by time, only add to them.
+# collected COUNT [single|self]: instructions of a whole run, the least of three.
 collected() {
     local output least='' count
     for _ in 1 2 3; do
