@@ -11,9 +11,12 @@
 #include "assist.h"
 #include "emulated_rma.h"
 
-#define ALONE 2U   /* after so many an owner that took none is not expected */
-#define VAIN 4U    /* after so many such ranges a short one is a range */
-#define SELDOM 16U /* once in so many */
+#define ALONE 2U /* after so many an owner that took none is not expected */
+/* After so many ranges in vain, one operation in so many is one, if it is short, and
+ * one slice in so many of long ones. */
+#define VAIN 4U
+#define SELDOM 16U
+#define LESS 4U
 #define WAKE (4U << 20)   /* bytes for which the owner is woken */
 #define SETTLE_NS 50000   /* that one poll waits for the owner's last piece */
 #define WARN_NS TP_SECOND /* of waiting for the owner */
@@ -131,13 +134,14 @@ next_number(na_plugin_class *cls)
     return number;
 }
 
-/* Whether the owner is likely to copy its share of so many bytes: it has done so
- * lately, or asking costs little beside the bytes. [conn->lock] */
+/* Whether to ask the owner for its share of so many bytes: it has copied one lately,
+ * or it is time to ask again. [conn->lock] */
 static bool
 is_worth_asking(struct sm_conn *conn, uint64_t length)
 {
-    return length >= UINT64_C(2) * SM_RANGE_PIECE || conn->range_vain < VAIN ||
-           ++conn->range_passed % SELDOM == 0;
+    uint32_t less = length < UINT64_C(2) * SM_RANGE_PIECE ? SELDOM : LESS;
+
+    return conn->range_vain < VAIN || ++conn->range_passed % less == 0;
 }
 
 bool

@@ -30,7 +30,9 @@ struct na_plugin_ctx {
 
     struct tp_lock rma_lock; /* held during a slice, or a burst */
     uint32_t rma_skipped;    /* polls that had something else to report */
-    struct sm_range range;   /* of a get that the peer helps with */
+    uint64_t rma_most; /* bytes of the next slice at most; 0: of the first */
+    uint64_t rma_received; /* messages of the class before the last one */
+    struct sm_range range; /* of a get that the peer helps with */
 
     struct sm_written written; /* by the poller */
 

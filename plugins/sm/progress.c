@@ -26,6 +26,8 @@
  * the core, which has the fast path. */
 #define TURN 16U
 #define RMA_PATIENCE 8U /* polls with events between two slices */
+/* Bytes of a long put or get that one poll copies if there have been no messages. */
+#define SLICE_MOST (8 * SM_RMA_SLICE)
 
 /*
  * Takes a short message whose receive is posted in the poller's context and long
@@ -196,6 +198,21 @@ advance(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end)
     return next;
 }
 
+/* Does a slice of puts and gets; received: messages of the class by now. The next
+ * message may have to wait for the slice: the more has been copied since the last
+ * one, the longer. [the poller of ctx] */
+static void
+copy_slice(na_plugin_ctx *ctx, uint64_t received)
+{
+    if (received != ctx->rma_received || ctx->rma_most == 0)
+        ctx->rma_most = SM_RMA_SLICE;
+    ctx->rma_received = received;
+    uint64_t copied = sm_rma_advance(ctx, ctx->rma_most);
+    if (copied >= ctx->rma_most && ctx->rma_most < SLICE_MOST)
+        ctx->rma_most *= 2;
+    sm_assist_advance(ctx->cls);
+}
+
 /* A poll with pending work of its context or the class. */
 static __attribute__((noinline)) int32_t
 poll_slowly(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
@@ -203,6 +220,7 @@ poll_slowly(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
     na_plugin_class *cls = ctx->cls;
     na_plugin_event *next = events;
     na_plugin_event *end = events + max;
+    uint64_t received = ctx->rma_received;
 
     atomic_store_explicit(&ctx->poller, sm_thread(), memory_order_relaxed);
     if (SM_RING_DEMOTES)
@@ -215,16 +233,17 @@ poll_slowly(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
         sm_queue_flush(cls);
         sm_emulated_flush(cls);
         sm_self_refill(cls);
+        received = cls->received;
         sm_work_unlock(cls);
     }
     if (atomic_load_explicit(&cls->pending, memory_order_relaxed) != 0) {
         /* a slice takes long: what is to be reported does not wait for it */
-        bool slices = next == events || ++ctx->rma_skipped >= RMA_PATIENCE;
-        if (slices)
+        if (next == events || ++ctx->rma_skipped >= RMA_PATIENCE) {
             ctx->rma_skipped = 0;
-        sm_rma_advance(ctx, slices);
-        if (slices)
-            sm_assist_advance(cls);
+            copy_slice(ctx, received);
+        } else {
+            sm_rma_advance(ctx, 0);
+        }
     }
     next += sm_ctx_take_ready(ctx, next, (uint32_t) (end - next));
     return (int32_t) (next - events);

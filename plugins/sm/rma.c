@@ -17,11 +17,18 @@
 #include "thread.h"
 
 #define AT_ONCE (256U << 10) /* bytes done within the submission, or a burst */
-#define SLICE (1U << 20)     /* bytes done in one poll, of several operations */
 
 /* Results beside SM_MOVE_EMULATED. */
 #define JOINS_BURST 2
 #define IS_LONG 3
+
+/* Bytes that a poll may still copy. */
+struct budget {
+    uint64_t left;
+    uint64_t
+        most; /* of an operation longer than left that the peer does not help
+                      with */
+};
 
 int
 sm_rma_permitted(void)
@@ -280,10 +287,9 @@ submit(na_plugin_ctx *ctx, struct sm_op *op, enum sm_kind kind,
 TRANSFER(sm_put, SM_OP_PUT)
 TRANSFER(sm_get, SM_OP_GET)
 
-/* Does the next slice of an operation, of up to length bytes, on the connection
- * that it began with. */
+/* Does the next slice of an operation on the connection that it began with. */
 static int32_t
-do_slice(na_plugin_ctx *ctx, struct sm_op *op, uint64_t length,
+do_slice(na_plugin_ctx *ctx, struct sm_op *op, struct budget budget,
     struct sm_privilege *privilege)
 {
     struct sm_target target = {
@@ -305,9 +311,10 @@ do_slice(na_plugin_ctx *ctx, struct sm_op *op, uint64_t length,
     }
     if (ret != NA_PLUGIN_OK)
         return ret;
-    ret = assisted ? sm_assist_slice(ctx, &target, length)
+    ret = assisted ? sm_assist_slice(ctx, &target, budget.left)
                    : sm_move(cls, &target, op,
-                         op->rma.length < length ? op->rma.length : length);
+                         op->rma.length < budget.most ? op->rma.length
+                                                      : budget.most);
     sm_target_release(&target, ret == NA_PLUGIN_OK);
     return ret;
 }
@@ -389,11 +396,11 @@ choose(na_plugin_ctx *ctx)
     return sm_op_of(first);
 }
 
-/* Works on an operation of a context's queue: copies up to length bytes, and
- * returns how many, with those that the peer has copied. One whose connection is
- * not there yet goes to the end. [rma_lock] */
+/* Works on an operation of a context's queue: returns how many bytes are copied,
+ * with those that the peer has copied. One whose connection is not there yet goes to
+ * the end. [rma_lock] */
 static uint64_t
-work(na_plugin_ctx *ctx, uint64_t length, struct sm_privilege *privilege)
+work(na_plugin_ctx *ctx, struct budget budget, struct sm_privilege *privilege)
 {
     tp_lock_take(&ctx->lock);
     struct sm_op *op = choose(ctx);
@@ -403,14 +410,15 @@ work(na_plugin_ctx *ctx, uint64_t length, struct sm_privilege *privilege)
         return 0;
 
     /* one piece while the peer copies one, then another look */
-    if (ctx->range.op != NULL && ctx->range.op != op &&
-        length > sm_range_piece(ctx->range.bytes))
-        length = sm_range_piece(ctx->range.bytes);
+    if (ctx->range.op != NULL && ctx->range.op != op) {
+        uint32_t piece = sm_range_piece(ctx->range.bytes);
+        budget.most = budget.left < piece ? budget.left : piece;
+    }
 
     uint64_t before = op->rma.length;
     int32_t ret = ctx->range.op == op && ctx->range.ending
                       ? ctx->range.status
-                      : do_slice(ctx, op, length, privilege);
+                      : do_slice(ctx, op, budget, privilege);
     uint64_t copied = before - op->rma.length;
     if (ctx->range.op == op)
         ret = settle(ctx, op, ret);
@@ -437,27 +445,32 @@ work(na_plugin_ctx *ctx, uint64_t length, struct sm_privilege *privilege)
     return copied;
 }
 
-/* Does a slice of a context's queue, of several operations if they are short. One
- * that waits for its peer does not end it while others can be copied. The
- * capability is dropped once for all; if a later one is refused, that is logged
+/* Copies up to SM_RMA_SLICE bytes of a context's queue, of several operations if they
+ * are short, or up to most of one that is longer and has no help; returns how many.
+ * An operation that waits for its peer does not end this while others can be copied.
+ * The capability is dropped once for all; if a later one is refused, that is logged
  * without it. [rma_lock] */
-static void
-work_on_queue(na_plugin_ctx *ctx)
+static uint64_t
+work_on_queue(na_plugin_ctx *ctx, uint64_t most)
 {
     struct sm_privilege privilege = {.dropped = false};
-    uint64_t left = SLICE;
+    struct budget budget = {SM_RMA_SLICE, most};
+    uint64_t sum = 0;
     bool vain = false; /* the last step copied nothing */
 
-    while (left > 0) {
-        uint64_t copied = work(ctx, left, &privilege);
+    while (budget.left > 0) {
+        uint64_t copied = work(ctx, budget, &privilege);
 
         if (copied == 0 && (vain || ctx->range.op == NULL))
             break;
         vain = copied == 0;
         /* more than was left if the peer has copied its share */
-        left -= copied < left ? copied : left;
+        budget.left -= copied < budget.left ? copied : budget.left;
+        budget.most -= copied < budget.most ? copied : budget.most;
+        sum += copied;
     }
     sm_privilege_restore(&privilege);
+    return sum;
 }
 
 static bool
@@ -471,29 +484,32 @@ is_idle(na_plugin_ctx *ctx)
 
 /* Works on one context; false: another thread does. */
 static bool
-advance(na_plugin_ctx *ctx, bool slices)
+advance(na_plugin_ctx *ctx, uint64_t most, uint64_t *copied_p)
 {
     if (!tp_lock_try(&ctx->rma_lock))
         return false;
-    sm_burst_copy(ctx, !slices);
-    if (slices)
-        work_on_queue(ctx);
+    sm_burst_copy(ctx, most == 0);
+    if (most != 0)
+        *copied_p = work_on_queue(ctx, most);
     tp_lock_drop(&ctx->rma_lock);
     return true;
 }
 
-void
-sm_rma_advance(na_plugin_ctx *ctx, bool slices)
+uint64_t
+sm_rma_advance(na_plugin_ctx *ctx, uint64_t most)
 {
+    uint64_t copied = 0;
+
     if (!is_idle(ctx)) {
-        advance(ctx, slices);
-        return;
+        advance(ctx, most, &copied);
+        return copied;
     }
-    for (uint32_t i = 0; slices && i < SM_CONTEXTS; i++) {
+    for (uint32_t i = 0; most != 0 && i < SM_CONTEXTS; i++) {
         na_plugin_ctx *other = sm_class_context(ctx->cls, i);
-        if (other != NULL && !is_idle(other) && advance(other, true))
-            return;
+        if (other != NULL && !is_idle(other) && advance(other, most, &copied))
+            return copied;
     }
+    return 0;
 }
 
 bool

@@ -16,10 +16,14 @@ sm_rma_fn sm_put, sm_get;
  * user: 0, or the errno of its refusal. */
 int sm_rma_permitted(void);
 
-/* Copies some of the context's burst; with slices, most or all of it, and then does
- * one slice of the queue. If the context has neither, and slices are wanted, does
- * that for another one. */
-void sm_rma_advance(na_plugin_ctx *ctx, bool slices);
+/* Bytes copied in a poll, some 0.1 ms. */
+#define SM_RMA_SLICE (UINT64_C(1) << 20)
+
+/* Copies some of the context's burst; if most is not 0, most or all of it, and then a
+ * slice of the queue: up to SM_RMA_SLICE bytes, or up to most, if that is more, of one
+ * long operation that this side copies alone. Returns how many bytes of the queue. If
+ * the context has neither, and most is not 0, does that for another one. */
+uint64_t sm_rma_advance(na_plugin_ctx *ctx, uint64_t most);
 
 /* Whether a poll would find a slice to do. [progress] */
 bool sm_rma_pending(na_plugin_ctx *ctx);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What one poll does for large puts and gets that the owner of the memory helps
  * with: it copies no more than its budget, whatever the owner has copied, and only
- * the first poll waits for the owner's last piece. The owner is a part of this
- * program, and does its share between polls. */
+ * the first poll waits for the owner's last piece. Without help the budget grows as
+ * long as there are no messages. The owner is a part of this program, and does its
+ * share between polls. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -16,7 +17,8 @@
 #define COUNT 3U      /* operations */
 #define MOST_POLLS 64 /* more than the operations take */
 #define VAIN 4U       /* ranges in vain, until short operations are asked for */
-#define SELDOM 16U    /* once in so many */
+#define SELDOM 16U    /* once in so many short ones, */
+#define LESS 4U       /* and long ones */
 
 /* What the owner does once a poll has begun the first operation. */
 enum help {
@@ -46,15 +48,22 @@ clock_gettime(clockid_t id, struct timespec *now)
     return 0;
 }
 
+/* An owner that says this in its hello. */
 static void
-begin(bool put)
+begin_as(bool put, uint32_t assists)
 {
     open_both();
     allocate_range();
     putting = put;
     from = put ? range_destination : range_source;
     to = put ? range_source : range_destination;
-    open_range_owner(&owner, put ? HELLO_ASSISTS_PUTS : HELLO_ASSISTS);
+    open_range_owner(&owner, assists);
+}
+
+static void
+begin(bool put)
+{
+    begin_as(put, put ? HELLO_ASSISTS_PUTS : HELLO_ASSISTS);
 }
 
 static void
@@ -116,15 +125,25 @@ count_copied(void)
     return copied;
 }
 
+/* A poll that a message of the owner's arrives in; how many bytes it copies. */
+static uint64_t
+poll_with_message(void)
+{
+    uint64_t before = count_copied();
+
+    put_word(owner.hostile.ring, owner.hostile.position, UNEXPECTED, 0, 6, 9);
+    owner.hostile.position += 64;
+    pump();
+    return count_copied() - before;
+}
+
 /* Polls until so many operations have ended. No poll copies more than most bytes. */
 static void
 poll_until(uint32_t ended, uint64_t most)
 {
     for (int i = 0; hostile_target.event_count[0] < ended; i++) {
-        uint64_t before = count_copied();
         ck_assert_int_lt(i, MOST_POLLS);
-        pump();
-        ck_assert_uint_le(count_copied() - before, most);
+        ck_assert_uint_le(poll_with_message(), most);
     }
 }
 
@@ -144,8 +163,7 @@ START_TEST(assist_poll_copies_no_more_than_its_budget)
     begin(_i / HELPS / 2 != 0);
     for (uint32_t i = 0; i < COUNT; i++)
         ops[i] = submit_range(&owner, putting, at[i], lengths[i]);
-    pump();
-    ck_assert_uint_eq(count_copied(), BUDGET);
+    ck_assert_uint_eq(poll_with_message(), BUDGET);
     if (help != NOTHING)
         share = take(help == SHARE ? 5 : 1);
     if (help == LATE) {
@@ -207,17 +225,21 @@ copy_alone(uint64_t length)
     free(op);
 }
 
-/* An owner that does not help with short operations is asked less often. Once it has
- * helped, it is asked each time again. */
+/* An owner that does not help is asked less often. Once it has helped, it is asked
+ * each time again. */
 START_TEST(assist_is_seldom_asked_for_in_vain)
 {
-    const uint64_t length = 2 * PIECE - 1;
+    const bool is_long = _i / 2 != 0;
+    const uint64_t length = is_long ? 2 * PIECE : 2 * PIECE - 1;
+    const uint32_t seldom = is_long ? LESS : SELDOM;
     const uint32_t asked = VAIN + 2;
 
-    begin(_i != 0);
+    begin(_i % 2 != 0);
     for (uint32_t round = 0; round < 2; round++) {
-        for (uint32_t i = 0; i < VAIN + 2 * SELDOM; i++)
+        for (uint32_t i = 0; i < VAIN + 2 * seldom; i++)
             copy_alone(length);
+        for (uint32_t i = 0; i < LESS - 1; i++)
+            copy_alone(2 * PIECE);
         void *op = submit_range(&owner, putting, 0, LENGTH);
         pump();
         uint32_t number =
@@ -236,6 +258,33 @@ START_TEST(assist_is_seldom_asked_for_in_vain)
 }
 END_TEST
 
+/* Of an owner that never helps: in MiB, what the polls of two gets or puts copy. */
+START_TEST(assist_without_it_polls_copy_more_until_a_message)
+{
+    const uint64_t quiet[2][4] = {{1, 2, 1}, {4}};
+    bool messages = _i / 2 != 0;
+
+    ck_assert_uint_eq(LENGTH, 4 << 20);
+    begin_as(_i % 2 != 0, 0);
+    for (uint32_t round = 0; round < 2; round++) {
+        memset(to, 0, LENGTH);
+        void *op = submit_range(&owner, putting, 0, LENGTH);
+        for (uint32_t i = 0; count_copied() < LENGTH; i++) {
+            uint64_t before = count_copied();
+            if (messages)
+                poll_with_message();
+            else
+                pump();
+            ck_assert_uint_eq((count_copied() - before) >> 20,
+                messages ? 1 : quiet[round][i]);
+        }
+        ck_assert_int_eq(await_op(&hostile_target, 0, op).status, NA_PLUGIN_OK);
+        free(op);
+    }
+    end();
+}
+END_TEST
+
 int
 main(void)
 {
@@ -245,6 +294,8 @@ main(void)
     tcase_add_loop_test(
         cases, assist_poll_copies_no_more_than_its_budget, 0, HELPS * 4);
     tcase_add_loop_test(cases, assist_one_poll_waits_for_the_owner, 0, 2);
-    tcase_add_loop_test(cases, assist_is_seldom_asked_for_in_vain, 0, 2);
+    tcase_add_loop_test(cases, assist_is_seldom_asked_for_in_vain, 0, 4);
+    tcase_add_loop_test(
+        cases, assist_without_it_polls_copy_more_until_a_message, 0, 4);
     return run_cases("assist_poll", &cases, 1);
 }
