@@ -4,8 +4,8 @@
 #define BASE_RELAX_H
 
 /* Tells the processor that this thread spins: it saves energy, and the other
- * hardware thread of the core runs faster meanwhile. Takes some tens of
- * nanoseconds. */
+ * hardware thread of the core runs faster meanwhile. Takes 10 to 60 ns on x86, and
+ * next to no time on others. */
 static inline void
 base_relax(void)
 {

@@ -178,7 +178,7 @@ lead(struct na_progress *progress, uint64_t deadline)
 
     while (now < deadline) {
         /* Each look at shared memory takes the line from a producer that may be
-         * writing to it at this moment. */
+         * writing to it at this moment: fewer looks, shorter round trips. */
         base_relax();
         int32_t count = poll_all(progress);
 

@@ -11,12 +11,10 @@
 #include "assist.h"
 #include "emulated_rma.h"
 
-#define ALONE 2U /* after so many an owner that took none is not expected */
-/* After so many ranges in vain, one operation in so many is one, if it is short, and
- * one slice in so many of long ones. */
-#define VAIN 4U
-#define SELDOM 16U
-#define LESS 4U
+#define ALONE 2U   /* after so many an owner that took none is not expected */
+#define VAIN 4U    /* after so many ranges in vain, */
+#define SELDOM 16U /* one short operation in so many asks, */
+#define LESS 4U    /* and one slice in so many of long ones */
 #define WAKE (4U << 20)   /* bytes for which the owner is woken */
 #define SETTLE_NS 50000   /* that one poll waits for the owner's last piece */
 #define WARN_NS TP_SECOND /* of waiting for the owner */
@@ -139,9 +137,10 @@ next_number(na_plugin_class *cls)
 static bool
 is_worth_asking(struct sm_conn *conn, uint64_t length)
 {
-    uint32_t less = length < UINT64_C(2) * SM_RANGE_PIECE ? SELDOM : LESS;
+    bool is_long = length >= UINT64_C(2) * SM_RANGE_PIECE;
+    uint32_t less = is_long ? LESS : SELDOM;
 
-    return conn->range_vain < VAIN || ++conn->range_passed % less == 0;
+    return conn->range_vain < VAIN || ++conn->range_passed[is_long] % less == 0;
 }
 
 bool

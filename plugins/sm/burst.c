@@ -179,18 +179,21 @@ copy_group(na_plugin_ctx *ctx, uint64_t most, struct sm_privilege *privilege)
     return total;
 }
 
-void
+bool
 sm_burst_copy(na_plugin_ctx *ctx, bool once)
 {
     struct sm_privilege privilege = {.dropped = false};
     uint64_t left = BYTES;
     uint64_t copied;
+    bool any = false;
 
     do {
         copied = copy_group(ctx, left, &privilege);
+        any = any || copied > 0;
         left -= copied + CALL < left ? copied + CALL : left;
     } while (copied > 0 && left > 0 && !once);
     sm_privilege_restore(&privilege);
+    return any;
 }
 
 bool

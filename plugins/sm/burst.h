@@ -11,8 +11,9 @@
 void sm_burst_add(na_plugin_ctx *ctx, struct sm_op *op);
 
 /* Copies operations of a context's burst: up to about a MiB, or by one call of the
- * kernel. Those that cannot be copied so go to its queue. [rma_lock] */
-void sm_burst_copy(na_plugin_ctx *ctx, bool once);
+ * kernel. Those that cannot be copied so go to its queue. False: there were none to
+ * copy. [rma_lock] */
+bool sm_burst_copy(na_plugin_ctx *ctx, bool once);
 
 /* Takes an operation out of the burst, if it is not being copied; whether it was
  * taken. [ctx->lock] */

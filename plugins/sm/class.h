@@ -113,6 +113,7 @@ struct na_plugin_class {
     uint32_t idle_count;
     uint32_t polled;        /* connections in both lists */
     uint64_t received;      /* messages */
+    uint64_t rma_records;   /* received, of puts and gets */
     struct sm_conn *conns;  /* all that are in use */
     struct tp_list reports; /* of connections that are up, or down: work.h */
     struct sm_conn *ended;  /* waiting for their last user */

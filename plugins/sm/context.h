@@ -29,12 +29,14 @@ struct na_plugin_ctx {
     struct sm_op *rma_active;
 
     struct tp_lock rma_lock; /* held during a slice, or a burst */
-    uint32_t rma_skipped;    /* polls that had something else to report */
-    uint64_t rma_most; /* bytes of the next slice at most; 0: of the first */
-    uint64_t rma_received; /* messages of the class before the last one */
-    struct sm_range range; /* of a get that the peer helps with */
+    struct sm_range range;   /* of a get that the peer helps with */
 
-    struct sm_written written; /* by the poller */
+    /* of the poller, without a lock */
+    struct sm_written written;
+    uint32_t rma_skipped;  /* polls since the last slice */
+    uint32_t rma_doubled;  /* how often the length of a slice was */
+    uint64_t rma_copied;   /* bytes of the last slice */
+    uint64_t rma_received; /* records of the class at the last poll */
 
     struct tp_wake wake;   /* the class's set, and our own eventfd */
     _Atomic bool armed;    /* written under lock */

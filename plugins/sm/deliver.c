@@ -52,6 +52,7 @@ take_rma(na_plugin_class *cls, struct sm_conn *conn, uint64_t word)
     conn->blocked = NULL;
     if (sm_ring_advance(rx, sm_ring_length(word)))
         sm_conn_wake_peer(cls, conn);
+    cls->rma_records++;
     return true;
 }
 

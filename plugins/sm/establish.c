@@ -49,7 +49,7 @@ sm_conn_make(na_plugin_class *cls)
     atomic_store_explicit(&conn->failed_copy, false, memory_order_relaxed);
     conn->emulates = conn->watched = conn->same_user = false;
     conn->assists = conn->assists_puts = conn->unassisted = false;
-    conn->range_vain = conn->range_passed = 0;
+    conn->range_vain = conn->range_passed[0] = conn->range_passed[1] = 0;
     conn->range = NULL;
     tp_lock_drop(&conn->lock);
 

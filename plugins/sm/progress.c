@@ -26,8 +26,7 @@
  * the core, which has the fast path. */
 #define TURN 16U
 #define RMA_PATIENCE 8U /* polls with events between two slices */
-/* Bytes of a long put or get that one poll copies if there have been no messages. */
-#define SLICE_MOST (8 * SM_RMA_SLICE)
+#define DOUBLED_MOST 3U /* times that the length of a slice is doubled */
 
 /*
  * Takes a short message whose receive is posted in the poller's context and long
@@ -146,13 +145,13 @@ scan_active(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end,
     return next;
 }
 
-/* Some of the others. */
-static __attribute__((noinline)) na_plugin_event *
-scan_idle(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end)
+/* So many of the others. */
+static na_plugin_event *
+scan_others(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end,
+    uint32_t looks)
 {
     na_plugin_class *cls = ctx->cls;
     struct sm_batch batch = {ctx, next, end, false};
-    uint32_t looks = (cls->idle_count + IDLE_POLLS - 1) / IDLE_POLLS;
 
     while (looks-- != 0 && batch.next != batch.end && cls->idle != NULL) {
         struct sm_conn *conn = cls->idle;
@@ -165,6 +164,14 @@ scan_idle(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end)
     }
     sm_batch_unlock(&batch);
     return batch.next;
+}
+
+/* Some of the others. */
+static __attribute__((noinline)) na_plugin_event *
+scan_idle(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end)
+{
+    return scan_others(
+        ctx, next, end, (ctx->cls->idle_count + IDLE_POLLS - 1) / IDLE_POLLS);
 }
 
 /* Looks at the clock, and asks the kernel if it is time to: in more of the polls
@@ -184,32 +191,49 @@ look_around(na_plugin_class *cls)
     }
 }
 
-/* Takes what has arrived, for the whole class. [progress] */
+/* Takes what has arrived, for the whole class. After a poll that took long, looks
+ * everywhere. [progress] */
 static na_plugin_event *
 advance(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end)
 {
     na_plugin_class *cls = ctx->cls;
+    bool late = ctx->rma_copied > SM_RMA_SLICE;
 
-    if (--cls->countdown == 0)
+    if (late || --cls->countdown == 0)
         look_around(cls);
     next = scan_active(ctx, next, end, false);
-    if (cls->idle_count != 0)
+    if (late)
+        next = scan_others(ctx, next, end, cls->idle_count);
+    else if (cls->idle_count != 0)
         next = scan_idle(ctx, next, end);
     return next;
 }
 
-/* Does a slice of puts and gets; received: messages of the class by now. The next
- * message may have to wait for the slice: the more has been copied since the last
- * one, the longer. [the poller of ctx] */
-static void
-copy_slice(na_plugin_ctx *ctx, uint64_t received)
+/* Whether no record has arrived since the last poll of the context, and the class
+ * copies nothing for its peers. [progress] */
+static bool
+is_quiet(na_plugin_ctx *ctx)
 {
-    if (received != ctx->rma_received || ctx->rma_most == 0)
-        ctx->rma_most = SM_RMA_SLICE;
+    na_plugin_class *cls = ctx->cls;
+    uint64_t received = cls->received + cls->rma_records;
+    bool quiet = received == ctx->rma_received && cls->assisting == 0 &&
+                 cls->emulating == 0;
+
     ctx->rma_received = received;
-    uint64_t copied = sm_rma_advance(ctx, ctx->rma_most);
-    if (copied >= ctx->rma_most && ctx->rma_most < SLICE_MOST)
-        ctx->rma_most *= 2;
+    return quiet;
+}
+
+/* Does a slice of puts and gets, twice as long as the last one if all is quiet:
+ * what comes next waits for this slice, about as long as nothing has come. */
+static void
+copy_slice(na_plugin_ctx *ctx)
+{
+    uint64_t most = SM_RMA_SLICE << ctx->rma_doubled;
+
+    ctx->rma_skipped = 0;
+    ctx->rma_copied = sm_rma_advance(ctx, most);
+    if (ctx->rma_copied >= most && ctx->rma_doubled < DOUBLED_MOST)
+        ctx->rma_doubled++;
     sm_assist_advance(ctx->cls);
 }
 
@@ -220,7 +244,7 @@ poll_slowly(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
     na_plugin_class *cls = ctx->cls;
     na_plugin_event *next = events;
     na_plugin_event *end = events + max;
-    uint64_t received = ctx->rma_received;
+    bool quiet = false;
 
     atomic_store_explicit(&ctx->poller, sm_thread(), memory_order_relaxed);
     if (SM_RING_DEMOTES)
@@ -233,17 +257,18 @@ poll_slowly(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
         sm_queue_flush(cls);
         sm_emulated_flush(cls);
         sm_self_refill(cls);
-        received = cls->received;
+        quiet = is_quiet(ctx);
         sm_work_unlock(cls);
     }
+    if (!quiet || next != events)
+        ctx->rma_doubled = 0;
+    ctx->rma_copied = 0;
     if (atomic_load_explicit(&cls->pending, memory_order_relaxed) != 0) {
         /* a slice takes long: what is to be reported does not wait for it */
-        if (next == events || ++ctx->rma_skipped >= RMA_PATIENCE) {
-            ctx->rma_skipped = 0;
-            copy_slice(ctx, received);
-        } else {
+        if (next == events || ++ctx->rma_skipped >= RMA_PATIENCE)
+            copy_slice(ctx);
+        else
             sm_rma_advance(ctx, 0);
-        }
     }
     next += sm_ctx_take_ready(ctx, next, (uint32_t) (end - next));
     return (int32_t) (next - events);

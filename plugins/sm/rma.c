@@ -22,12 +22,11 @@
 #define JOINS_BURST 2
 #define IS_LONG 3
 
-/* Bytes that a poll may still copy. */
+/* left: bytes that a poll may still copy. most: of an operation that the peer does
+ * not help with; at least as many, except while the peer copies for another one. */
 struct budget {
     uint64_t left;
-    uint64_t
-        most; /* of an operation longer than left that the peer does not help
-                      with */
+    uint64_t most;
 };
 
 int
@@ -446,8 +445,8 @@ work(na_plugin_ctx *ctx, struct budget budget, struct sm_privilege *privilege)
 }
 
 /* Copies up to SM_RMA_SLICE bytes of a context's queue, of several operations if they
- * are short, or up to most of one that is longer and has no help; returns how many.
- * An operation that waits for its peer does not end this while others can be copied.
+ * are short, or up to most of one that is longer and has no help; returns how many,
+ * with those that peers have copied. An operation that waits for its peer does not end this while others can be copied.
  * The capability is dropped once for all; if a later one is refused, that is logged
  * without it. [rma_lock] */
 static uint64_t
@@ -488,7 +487,9 @@ advance(na_plugin_ctx *ctx, uint64_t most, uint64_t *copied_p)
 {
     if (!tp_lock_try(&ctx->rma_lock))
         return false;
-    sm_burst_copy(ctx, most == 0);
+    /* what it had is reported after the slice */
+    if (sm_burst_copy(ctx, most == 0) && most > SM_RMA_SLICE)
+        most = SM_RMA_SLICE;
     if (most != 0)
         *copied_p = work_on_queue(ctx, most);
     tp_lock_drop(&ctx->rma_lock);

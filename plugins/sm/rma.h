@@ -16,13 +16,14 @@ sm_rma_fn sm_put, sm_get;
  * user: 0, or the errno of its refusal. */
 int sm_rma_permitted(void);
 
-/* Bytes copied in a poll, some 0.1 ms. */
+/* Bytes of a short slice, some 0.1 ms. */
 #define SM_RMA_SLICE (UINT64_C(1) << 20)
 
-/* Copies some of the context's burst; if most is not 0, most or all of it, and then a
- * slice of the queue: up to SM_RMA_SLICE bytes, or up to most, if that is more, of one
- * long operation that this side copies alone. Returns how many bytes of the queue. If
- * the context has neither, and most is not 0, does that for another one. */
+/* Copies some of the context's burst. If most is not 0 but at least SM_RMA_SLICE,
+ * copies most or all of the burst, and then a slice of the queue: up to SM_RMA_SLICE
+ * bytes, or up to most of one long operation that this side copies alone if there was
+ * no burst. Returns how many bytes of the queue. If the context has neither, and most
+ * is not 0, does that for another one. */
 uint64_t sm_rma_advance(na_plugin_ctx *ctx, uint64_t most);
 
 /* Whether a poll would find a slice to do. [progress] */

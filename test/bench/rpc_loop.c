@@ -33,7 +33,7 @@ static struct timespec steady; /* the time in a run, else 0 */
 
 /* Instead of the C library's, also for the core and the plugin: how often these
  * look at the kernel depends on the time. In a run over na+sm it passes by
- * readings, so that every run has the same number of instructions. */
+ * readings, of whatever clock, so that every run has as many looks. */
 int
 clock_gettime(clockid_t id, struct timespec *now)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What one poll does for large puts and gets that the owner of the memory helps
  * with: it copies no more than its budget, whatever the owner has copied, and only
- * the first poll waits for the owner's last piece. Without help the budget grows as
- * long as there are no messages. The owner is a part of this program, and does its
- * share between polls. */
+ * the first poll waits for the owner's last piece. The owner is a part of this
+ * program, and does its share between polls. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -48,22 +47,15 @@ clock_gettime(clockid_t id, struct timespec *now)
     return 0;
 }
 
-/* An owner that says this in its hello. */
 static void
-begin_as(bool put, uint32_t assists)
+begin(bool put)
 {
     open_both();
     allocate_range();
     putting = put;
     from = put ? range_destination : range_source;
     to = put ? range_source : range_destination;
-    open_range_owner(&owner, assists);
-}
-
-static void
-begin(bool put)
-{
-    begin_as(put, put ? HELLO_ASSISTS_PUTS : HELLO_ASSISTS);
+    open_range_owner(&owner, put ? HELLO_ASSISTS_PUTS : HELLO_ASSISTS);
 }
 
 static void
@@ -258,33 +250,6 @@ START_TEST(assist_is_seldom_asked_for_in_vain)
 }
 END_TEST
 
-/* Of an owner that never helps: in MiB, what the polls of two gets or puts copy. */
-START_TEST(assist_without_it_polls_copy_more_until_a_message)
-{
-    const uint64_t quiet[2][4] = {{1, 2, 1}, {4}};
-    bool messages = _i / 2 != 0;
-
-    ck_assert_uint_eq(LENGTH, 4 << 20);
-    begin_as(_i % 2 != 0, 0);
-    for (uint32_t round = 0; round < 2; round++) {
-        memset(to, 0, LENGTH);
-        void *op = submit_range(&owner, putting, 0, LENGTH);
-        for (uint32_t i = 0; count_copied() < LENGTH; i++) {
-            uint64_t before = count_copied();
-            if (messages)
-                poll_with_message();
-            else
-                pump();
-            ck_assert_uint_eq((count_copied() - before) >> 20,
-                messages ? 1 : quiet[round][i]);
-        }
-        ck_assert_int_eq(await_op(&hostile_target, 0, op).status, NA_PLUGIN_OK);
-        free(op);
-    }
-    end();
-}
-END_TEST
-
 int
 main(void)
 {
@@ -295,7 +260,5 @@ main(void)
         cases, assist_poll_copies_no_more_than_its_budget, 0, HELPS * 4);
     tcase_add_loop_test(cases, assist_one_poll_waits_for_the_owner, 0, 2);
     tcase_add_loop_test(cases, assist_is_seldom_asked_for_in_vain, 0, 4);
-    tcase_add_loop_test(
-        cases, assist_without_it_polls_copy_more_until_a_message, 0, 4);
     return run_cases("assist_poll", &cases, 1);
 }
