@@ -34,7 +34,7 @@ struct na_plugin_ctx {
     /* of the poller, without a lock */
     struct sm_written written;
     uint32_t rma_skipped;  /* polls since the last slice */
-    uint32_t rma_doubled;  /* how often the length of a slice was */
+    uint32_t rma_doubled;  /* times that the length of a slice was doubled */
     uint64_t rma_copied;   /* bytes of the last slice */
     uint64_t rma_received; /* records of the class at the last poll */
 

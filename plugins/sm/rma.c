@@ -446,9 +446,9 @@ work(na_plugin_ctx *ctx, struct budget budget, struct sm_privilege *privilege)
 
 /* Copies up to SM_RMA_SLICE bytes of a context's queue, of several operations if they
  * are short, or up to most of one that is longer and has no help; returns how many,
- * with those that peers have copied. An operation that waits for its peer does not end this while others can be copied.
- * The capability is dropped once for all; if a later one is refused, that is logged
- * without it. [rma_lock] */
+ * with those that peers have copied. An operation that waits for its peer does not
+ * end this while others can be copied. The capability is dropped once for all; if a
+ * later one is refused, that is logged without it. [rma_lock] */
 static uint64_t
 work_on_queue(na_plugin_ctx *ctx, uint64_t most)
 {
