@@ -15,9 +15,9 @@
 #define READING_NS 1000U
 #define COUNT 3U      /* operations */
 #define MOST_POLLS 64 /* more than the operations take */
-#define VAIN 4U       /* ranges without help, until it is asked for less often: */
-#define SELDOM 16U    /* once in so many short operations, */
-#define LESS 4U       /* and slices of long ones */
+#define VAIN 4U    /* ranges without help, until it is asked for less often: */
+#define SELDOM 16U /* once in so many short operations, */
+#define LESS 4U    /* and slices of long ones */
 
 /* What the owner does once a poll has begun the first operation. */
 enum help {
