@@ -109,9 +109,12 @@ static void
 server_receive(struct server *server)
 {
     const struct node *node = &server->node;
-    ck_assert_int_eq(node->ops->recv_unexpected(node->ctx, server->receive,
-                         server->buffer, sizeof(server->buffer), NULL, 0),
-        NA_PLUGIN_PENDING);
+    int32_t ret = node->ops->recv_unexpected(node->ctx, server->receive,
+        server->buffer, sizeof(server->buffer), NULL, 0);
+
+    /* Not an assertion, which libcheck would record: see fork_server. */
+    if (ret != NA_PLUGIN_PENDING)
+        ck_abort_msg("recv_unexpected returned %d", ret);
 }
 
 static void
@@ -200,6 +203,10 @@ fork_server(int32_t port)
     char byte;
 
     ck_assert_int_eq(pipe(ready), 0);
+    /* Both processes write libcheck's records into one file. The server is killed, so
+     * it must not have more of them than its buffer holds: else the last one in the
+     * file is cut off, and libcheck ends with "Bad message type". */
+    fflush(NULL);
     pid_t pid = fork();
     ck_assert_int_ge(pid, 0);
     if (pid == 0) {
