@@ -252,6 +252,82 @@ hg_proc_hg_id_t(hg_proc_t proc, void *data)
 /* For an RPC without input or output. */
 #define hg_proc_void ((hg_proc_cb_t) 0)
 
+/* Implementation, not for use.
+ *
+ * hg_proc_get_op, the integers and hg_proc_bytes of a known size are compiled into
+ * programs, for the case that the buffer has room. All else is left to the library,
+ * and so is everything where a program's address of a function is taken, where it is
+ * compiled without optimization, or where it defines TALARIA_NO_INLINE. */
+
+/* How a proc begins. Compiled into programs: it stays as it is as long as the number
+ * in the library's file name, libtalaria.so.N. */
+struct talaria_proc_window {
+    char *next; /* next byte of the message; NULL with HG_FREE */
+    char *end;  /* past the last byte of the buffer; NULL with HG_FREE */
+    hg_proc_op_t op;
+};
+
+/* In the message an integer is little-endian. */
+#if !defined(TALARIA_NO_INLINE) && defined(__OPTIMIZE__) &&                    \
+    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+
+/* This definition is used for inlining only; the function itself is the
+ * library's. */
+#define TALARIA_PROC_INLINE                                                    \
+    extern __inline__ __attribute__((__gnu_inline__, __always_inline__))
+
+/* Copying more takes so long that a call does not matter. */
+#define TALARIA_PROC_SHORT 128U
+
+/* hg_proc_bytes of the library. */
+extern hg_return_t talaria_proc_bytes(
+    hg_proc_t proc, void *data, hg_size_t data_size) __asm__("hg_proc_bytes");
+
+TALARIA_PROC_INLINE hg_proc_op_t
+hg_proc_get_op(hg_proc_t proc)
+{
+    return ((const struct talaria_proc_window *) proc)->op;
+}
+
+TALARIA_PROC_INLINE hg_return_t
+hg_proc_bytes(hg_proc_t proc, void *data, hg_size_t data_size)
+{
+    struct talaria_proc_window *window = (struct talaria_proc_window *) proc;
+    char *next;
+
+    if (!__builtin_constant_p(data_size) || data_size == 0 ||
+        data_size > TALARIA_PROC_SHORT)
+        return talaria_proc_bytes(proc, data, data_size);
+    next = window->next;
+    if (__builtin_expect((hg_size_t) (window->end - next) < data_size, 0))
+        return window->op == HG_FREE
+                   ? HG_SUCCESS
+                   : talaria_proc_bytes(proc, data, data_size);
+    window->next = next + data_size;
+    if (window->op == HG_ENCODE)
+        __builtin_memcpy(next, data, data_size);
+    else
+        __builtin_memcpy(data, next, data_size);
+    return HG_SUCCESS;
+}
+
+#define TALARIA_PROC_INTEGER(name, type)                                       \
+    TALARIA_PROC_INLINE hg_return_t name(hg_proc_t proc, void *data)           \
+    {                                                                          \
+        return hg_proc_bytes(proc, data, sizeof(type));                        \
+    }
+
+TALARIA_PROC_INTEGER(hg_proc_int8_t, int8_t)
+TALARIA_PROC_INTEGER(hg_proc_uint8_t, uint8_t)
+TALARIA_PROC_INTEGER(hg_proc_int16_t, int16_t)
+TALARIA_PROC_INTEGER(hg_proc_uint16_t, uint16_t)
+TALARIA_PROC_INTEGER(hg_proc_int32_t, int32_t)
+TALARIA_PROC_INTEGER(hg_proc_uint32_t, uint32_t)
+TALARIA_PROC_INTEGER(hg_proc_int64_t, int64_t)
+TALARIA_PROC_INTEGER(hg_proc_uint64_t, uint64_t)
+
+#endif
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Integers and raw bytes. All other types are made of these, so the case that
- * the buffer has room is inline. */
+/* Integers and raw bytes, for programs that do not have them inline. All other types
+ * are made of these. */
+#define TALARIA_NO_INLINE
 #include "proc/proc.h"
 
 #include "base/copy.h"
+
+hg_proc_op_t
+hg_proc_get_op(hg_proc_t proc)
+{
+    return proc->op;
+}
 
 static inline void
 copy_integer(struct hg_proc *proc, void *data, size_t size)

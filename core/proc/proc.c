@@ -223,12 +223,6 @@ hg_proc_get_handle(hg_proc_t proc)
     return proc != HG_PROC_NULL ? proc->handle : HG_HANDLE_NULL;
 }
 
-hg_proc_op_t
-hg_proc_get_op(hg_proc_t proc)
-{
-    return proc->op;
-}
-
 void
 hg_proc_set_flags(hg_proc_t proc, uint8_t flags)
 {

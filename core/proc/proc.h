@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The implementation of a proc: a position in one buffer. A field takes one
- * comparison and one copy inline; all else is out of line. */
+ * comparison and one copy inline, most often in the program (mercury_proc.h); all
+ * else is out of line. */
 #ifndef PROC_PROC_H
 #define PROC_PROC_H
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,22 +21,40 @@
 /* start <= pos <= end. All three are NULL with HG_FREE: the fast path of a
  * field, which checks only the room left, then fails. */
 struct hg_proc {
-    char *pos;   /* next byte of the message */
-    char *end;   /* past the last byte of the buffer it is in */
-    char *start; /* first byte: the buffer of the caller, or the extra one */
-    /* Set by one store of eight bytes. */
-    hg_proc_op_t op;
-    bool extra;            /* start is an extra buffer, from malloc */
-    bool extra_is_callers; /* the caller frees it */
-    uint8_t flags;
-    uint8_t notes; /* PROC_* */
-    hg_proc_hash_t hash;
+    union {
+        struct {
+            char *pos; /* next byte of the message */
+            char *end; /* past the last byte of the buffer it is in */
+            /* Set by one store of eight bytes. */
+            hg_proc_op_t op;
+            bool extra;            /* start is an extra buffer, from malloc */
+            bool extra_is_callers; /* the caller frees it */
+            uint8_t flags;
+            uint8_t notes; /* PROC_* */
+        };
+        struct talaria_proc_window window; /* the same, as programs see it */
+    };
+    char *start;   /* first byte: the buffer of the caller, or the extra one */
     uint64_t seed; /* with a hash: checksum of data that isn't in the message */
     hg_class_t *hg_class;
     hg_handle_t handle;
+    hg_proc_hash_t hash;
 };
 
 _Static_assert(sizeof(struct hg_proc) <= 64, "a proc fits in a cache line");
+_Static_assert(offsetof(struct hg_proc, window) == 0 &&
+                   offsetof(struct hg_proc, pos) ==
+                       offsetof(struct talaria_proc_window, next) &&
+                   offsetof(struct hg_proc, end) ==
+                       offsetof(struct talaria_proc_window, end) &&
+                   offsetof(struct hg_proc, op) ==
+                       offsetof(struct talaria_proc_window, op),
+    "a proc begins with its window");
+_Static_assert(
+    offsetof(struct talaria_proc_window, next) == 0 &&
+        offsetof(struct talaria_proc_window, end) == sizeof(char *) &&
+        offsetof(struct talaria_proc_window, op) == 2 * sizeof(char *),
+    "programs are compiled with this layout: see mercury_proc.h");
 
 /* Eager data of descriptors: this message has some; none may be added, so that
  * the rest fits. */

@@ -122,7 +122,7 @@ def read(path):
     header = Header(os.path.basename(path))
     with open(path, encoding='utf-8') as file:
         lines = iter(file.read().split('\n'))
-    item, comment, hidden = None, None, False
+    item, comment = None, None
     for line in lines:
         if line.startswith('/*'):
             block = [line]
@@ -130,11 +130,11 @@ def read(path):
                 block.append(next(lines))
             comment = words_of(block)
             item = None
+            if comment.startswith(PRIVATE):
+                break
         elif not line.strip():
             if comment is not None and not comment.startswith('SPDX'):
-                hidden = hidden or comment.startswith(PRIVATE)
-                if not hidden:
-                    header.parts.append(comment)
+                header.parts.append(comment)
             item, comment = None, None
         elif re.match(r'#(?!define \w+[( ])|#define \w+$|extern "C"|\}$', line):
             if re.match(r'#ifndef \w+_H$', line) and comment:
@@ -146,9 +146,6 @@ def read(path):
             block = [line]
             while not ends(block):
                 block.append(next(lines))
-            if hidden or comment and comment.startswith(PRIVATE):
-                hidden = True
-                continue
             if item is None:
                 item = item_for(header, comment, block[0])
                 comment = None

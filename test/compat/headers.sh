@@ -111,6 +111,8 @@ END
                 compile "$(basename "$source"), $compiler -std=$mode $define" \
                     "$compiler" "-std=$mode" "$@" "$define" "$source"
             done
+            compile "optimized $(basename "$source"), $compiler -std=$mode" \
+                "$compiler" "-std=$mode" "$@" -O2 "$source"
             compile "api.c, $compiler -std=$mode" "$compiler" "-std=$mode" \
                 "$@" -x "$language" "$here/api.c"
             compile "with Boost, $compiler -std=$mode" "$compiler" \
