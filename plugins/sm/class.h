@@ -72,6 +72,7 @@ struct na_plugin_class {
     bool no_block;    /* na.wait/1 is not used */
     bool no_retry;    /* submissions may return AGAIN */
     bool membarrier;
+    bool demotes; /* lines of its records: sm_ring_demote */
     bool assists; /* copies ranges of peers' puts and gets, and lets them */
     uint8_t key[SM_KEY_SIZE];  /* a hash of open_info.auth_key */
     uid_t uid;                 /* the effective one when it was opened */

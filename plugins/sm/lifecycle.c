@@ -47,6 +47,13 @@ at_most(uint32_t size, uint32_t most)
 }
 
 /* Sizes and settings. */
+/* By the setting: 0 never, 1 where the processor can, 2 always, which tests use. */
+static bool
+demotes(uint64_t setting)
+{
+    return setting == 2 || (setting == 1 && sm_ring_can_demote());
+}
+
 static void
 configure(na_plugin_class *cls, const na_plugin_open_info *info)
 {
@@ -67,6 +74,7 @@ configure(na_plugin_class *cls, const na_plugin_open_info *info)
     cls->send_timeout_ns = host->number(host, "sm.send_timeout");
     cls->membarrier =
         host->number(host, "sm.membarrier") != 0 && sm_sleepers_register();
+    cls->demotes = demotes(host->number(host, "sm.demote"));
     cls->assists = host->number(host, "sm.assist") != 0 && !cls->copy_denied;
     cls->listens = (info->flags & NA_PLUGIN_OPEN_LISTEN) != 0;
     cls->no_block = (info->flags & NA_PLUGIN_OPEN_NO_BLOCK) != 0;

@@ -106,10 +106,21 @@ static_assert(SM_CONTEXTS == 256 && SM_TAG_MAX == UINT32_MAX,
 /* Whether the lines of a record are to be demoted by the next poll: this thread
  * polls the context. */
 static inline bool
-poll_demotes(const na_plugin_ctx *ctx)
+polls(const na_plugin_ctx *ctx)
 {
-    return SM_RING_DEMOTES && atomic_load_explicit(&ctx->poller,
-                                  memory_order_relaxed) == sm_thread();
+    return atomic_load_explicit(&ctx->poller, memory_order_relaxed) ==
+           sm_thread();
+}
+
+/* Has the lines of the record before end demoted, now or, since a locked instruction
+ * waits for that, in the next poll. */
+static inline __attribute__((always_inline)) void
+demote(na_plugin_ctx *ctx, const unsigned char *end, const bool single)
+{
+    if (single)
+        sm_ring_demote((uintptr_t) end);
+    else if (polls(ctx))
+        sm_written_add(&ctx->written, end);
 }
 
 /* Sends a record of more than two lines, which fits, and whose lines are demoted now or
@@ -121,14 +132,9 @@ send_lines(na_plugin_ctx *ctx, struct sm_conn *conn, uint64_t word,
     const unsigned char *record = conn->tx.record;
 
     sm_ring_append_lines(&conn->tx, word, tag, buffer, sm_ring_length(word));
-    bool adds = !single && poll_demotes(ctx);
-    const unsigned char *end = conn->tx.record;
-    for (; end > record; end -= (ptrdiff_t) 2 * SM_RING_LINE) {
-        if (single)
-            sm_ring_demote((uintptr_t) end);
-        else if (adds)
-            sm_written_add(&ctx->written, end);
-    }
+    const unsigned char *end = ctx->cls->demotes ? conn->tx.record : record;
+    for (; end > record; end -= (ptrdiff_t) 2 * SM_RING_LINE)
+        demote(ctx, end, single);
     conn->sent++;
     if (sm_ring_watched(&conn->tx))
         return wake_target(ctx->cls, conn, sm_ring_target(word));
@@ -141,7 +147,7 @@ send_lines(na_plugin_ctx *ctx, struct sm_conn *conn, uint64_t word,
 static inline __attribute__((always_inline)) int32_t
 send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
     void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
-    uint32_t kind, uint32_t shortest, const bool single)
+    uint32_t kind, uint32_t shortest, const bool single, const bool demotes)
 {
     /* acquire: pairs with the release where connections are made */
     struct sm_conn *conn =
@@ -168,11 +174,8 @@ send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
     if (__builtin_expect(length > SM_RING_TWO_LINES, 0))
         return send_lines(ctx, conn, word, (uint32_t) tag, buffer, single);
     sm_ring_append(&conn->tx, word, (uint32_t) tag, buffer, (uint32_t) length);
-    if (single) {
-        sm_ring_demote((uintptr_t) conn->tx.record);
-    } else if (poll_demotes(ctx)) {
-        sm_written_add(&ctx->written, conn->tx.record);
-    }
+    if (demotes)
+        demote(ctx, conn->tx.record, single);
     conn->sent++;
     if (sm_ring_watched(&conn->tx))
         return wake_target(ctx->cls, conn, peer_ctx);
@@ -180,19 +183,25 @@ send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
     return NA_PLUGIN_DONE;
 }
 
-#define SEND(name, kind, shortest, single)                                     \
+#define SEND(name, kind, shortest, single, demotes)                            \
     int32_t name(na_plugin_ctx *ctx, void *op, const void *buffer,             \
         uint64_t length, void *buffer_data, na_plugin_addr *peer,              \
         uint32_t peer_ctx, uint64_t tag, uint32_t flags)                       \
     {                                                                          \
         return send_message(ctx, op, buffer, length, buffer_data, peer,        \
-            peer_ctx, tag, kind, ctx->cls->shortest, single);                  \
+            peer_ctx, tag, kind, ctx->cls->shortest, single, demotes);         \
     }
 
-SEND(sm_send_unexpected, SM_RING_UNEXPECTED, short_unexpected, false)
-SEND(sm_send_unexpected_single, SM_RING_UNEXPECTED, short_unexpected, true)
-SEND(sm_send_expected, SM_RING_EXPECTED, short_expected, false)
-SEND(sm_send_expected_single, SM_RING_EXPECTED, short_expected, true)
+#define SENDS(suffix, single, demotes)                                         \
+    SEND(sm_send_unexpected##suffix, SM_RING_UNEXPECTED, short_unexpected,     \
+        single, demotes)                                                       \
+    SEND(sm_send_expected##suffix, SM_RING_EXPECTED, short_expected, single,   \
+        demotes)
+
+SENDS(, false, false)
+SENDS(_single, true, false)
+SENDS(_demoting, false, true)
+SENDS(_single_demoting, true, true)
 
 static inline void
 prepare_recv(struct sm_op *op, na_plugin_ctx *ctx, void *buffer,

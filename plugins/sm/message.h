@@ -24,4 +24,8 @@ sm_send_fn sm_send_unexpected_single, sm_send_expected_single;
 sm_recv_fn sm_recv_unexpected_single;
 sm_recv_expected_fn sm_recv_expected_single;
 
+/* Sends of a class that demotes lines. */
+sm_send_fn sm_send_unexpected_demoting, sm_send_expected_demoting;
+sm_send_fn sm_send_unexpected_single_demoting, sm_send_expected_single_demoting;
+
 #endif /* SM_MESSAGE_H */

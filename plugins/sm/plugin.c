@@ -34,6 +34,9 @@ static const na_plugin_setting *const settings[] = {
         "connections that each other user may have, if admitted"),
     TP_SETTING(BOOLEAN, 0, 1, "sm.assist", "yes",
         "no: one side alone copies a large put or get"),
+    TP_SETTING(NUMBER, 0, 2, "sm.demote", "1",
+        "demote the lines of records: 0 never, 1 if the processor can, 2 "
+        "always"),
     NULL};
 
 static const void *
@@ -49,8 +52,9 @@ extension(na_plugin_class *cls, const char *id)
 }
 
 /* The operations; suffix: of those on the path of a message, which a class with
- * one thread has without locks. */
-#define OPS(suffix)                                                            \
+ * one thread has without locks; send_suffix, poll_suffix: of those that demote
+ * lines. */
+#define OPS(suffix, send_suffix, poll_suffix)                                  \
     {                                                                          \
         .size = sizeof(na_plugin_ops), .ctx_create = sm_ctx_create,            \
         .ctx_destroy = sm_ctx_destroy, .addr_self = sm_addr_self,              \
@@ -65,14 +69,18 @@ extension(na_plugin_class *cls, const char *id)
         .mem_serialize = sm_mem_serialize,                                     \
         .mem_deserialize = sm_mem_deserialize, .mem_remote_free = sm_mem_free, \
         .put = sm_put, .get = sm_get, .cancel = sm_cancel,                     \
-        .extension = extension, .send_unexpected = sm_send_unexpected##suffix, \
+        .extension = extension,                                                \
+        .send_unexpected = sm_send_unexpected##send_suffix,                    \
         .recv_unexpected = sm_recv_unexpected##suffix,                         \
-        .send_expected = sm_send_expected##suffix,                             \
-        .recv_expected = sm_recv_expected##suffix, .poll = sm_poll##suffix,    \
+        .send_expected = sm_send_expected##send_suffix,                        \
+        .recv_expected = sm_recv_expected##suffix,                             \
+        .poll = sm_poll##poll_suffix,                                          \
     }
 
-static const na_plugin_ops ops = OPS();
-static const na_plugin_ops ops_single = OPS(_single);
+/* By single, then by demotes. */
+static const na_plugin_ops ops[2][2] = {
+    {OPS(, , ), OPS(, _demoting, _demoting)},
+    {OPS(_single, _single, _single), OPS(_single, _single_demoting, _single)}};
 
 static int32_t
 info(const na_plugin_host *host, const char *protocol, void *arg,
@@ -144,7 +152,7 @@ open_class(const na_plugin_host *host, const na_plugin_open_info *info,
     if (!cls->copy_denied && !cls->any_user && cls->registry.fd >= 0)
         opened->features |= NA_PLUGIN_FEATURE_RMA_NATIVE;
     opened->cls = cls;
-    opened->ops = cls->single ? &ops_single : &ops;
+    opened->ops = &ops[cls->single][cls->demotes];
     opened->op_size = sizeof(struct sm_op);
     opened->op_align = _Alignof(struct sm_op);
     opened->max_unexpected_size = cls->max_unexpected;

@@ -247,8 +247,7 @@ poll_slowly(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
     bool quiet = false;
 
     atomic_store_explicit(&ctx->poller, sm_thread(), memory_order_relaxed);
-    if (SM_RING_DEMOTES)
-        sm_written_demote(&ctx->written);
+    sm_written_demote(&ctx->written);
     if (atomic_load_explicit(&ctx->bits_set, memory_order_relaxed))
         sm_wait_disarm(ctx);
     next += sm_ctx_take_ready(ctx, next, max);
@@ -462,7 +461,7 @@ poll_ring(const struct sm_ring_rx *rx)
 
 static inline __attribute__((always_inline)) int32_t
 poll_class(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
-    const bool single)
+    const bool single, const bool demotes)
 {
     na_plugin_class *cls = ctx->cls;
     uint64_t word;
@@ -473,7 +472,7 @@ poll_class(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
             0))
         return poll_slowly(ctx, events, max);
     atomic_store_explicit(&ctx->poller, sm_thread(), memory_order_relaxed);
-    if (SM_RING_DEMOTES && !single)
+    if (demotes)
         sm_written_demote(&ctx->written);
     /* the thread that holds it delivers to this context as well */
     if (!tp_lock_try_fast(&cls->progress, single))
@@ -503,11 +502,17 @@ poll_class(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
 int32_t
 sm_poll(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
 {
-    return poll_class(ctx, events, max, false);
+    return poll_class(ctx, events, max, false, false);
 }
 
 int32_t
 sm_poll_single(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
 {
-    return poll_class(ctx, events, max, true);
+    return poll_class(ctx, events, max, true, false);
+}
+
+int32_t
+sm_poll_demoting(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
+{
+    return poll_class(ctx, events, max, false, true);
 }

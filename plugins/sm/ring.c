@@ -5,9 +5,28 @@
 #include <stddef.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 
 #include "common/memfd.h"
 #include "ring.h"
+
+#define CPUID_FEATURES 7U
+#define CPUID_CLDEMOTE (1U << 25) /* in ECX */
+
+bool
+sm_ring_can_demote(void)
+{
+#ifdef __x86_64__
+    unsigned int a, b, c, d;
+
+    return __get_cpuid_count(CPUID_FEATURES, 0, &a, &b, &c, &d) != 0 &&
+           (c & CPUID_CLDEMOTE) != 0;
+#else
+    return false;
+#endif
+}
 
 uint32_t
 sm_ring_page(void)

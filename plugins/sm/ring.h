@@ -27,13 +27,6 @@
  * sm_ring_write. */
 #define SM_RING_TWO_LINES (2 * SM_RING_LINE - SM_RING_HEADER)
 
-/* Whether this processor may have an instruction to demote lines. */
-#ifdef __x86_64__
-#define SM_RING_DEMOTES true
-#else
-#define SM_RING_DEMOTES false
-#endif
-
 /* Lines are fetched for writing when so many bytes are still to be written before
  * them: three records of a short call. */
 #define SM_RING_AHEAD 384U
@@ -281,6 +274,9 @@ sm_ring_fetch(const unsigned char *line)
     __builtin_prefetch(line, 1);
 #endif
 }
+
+/* Whether this processor has an instruction to demote lines. */
+bool sm_ring_can_demote(void);
 
 /* Demotes the two lines before the address end, which have been written, to the cache
  * that both processors share, where the consumer gets them sooner than out of this

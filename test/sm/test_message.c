@@ -1,136 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages between processes, within one, and to self: lengths, tags, order of
- * send and receive. */
-#include <stdio.h>
+/* Messages between processes, within one, and to self: tags, order of send and
+ * receive. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "harness.h"
-
-#define ROOM 65536
-
-/* Bytes derived from their offset and their message. */
-static void
-fill(unsigned char *buffer, uint64_t length, uint64_t tag)
-{
-    for (uint64_t i = 0; i < length; i++)
-        buffer[i] = (unsigned char) (i * 7 + tag * 13 + (i >> 8));
-}
-
-static void
-check_bytes(const unsigned char *buffer, uint64_t length, uint64_t tag)
-{
-    for (uint64_t i = 0; i < length; i++)
-        if (buffer[i] != (unsigned char) (i * 7 + tag * 13 + (i >> 8)))
-            ck_abort_msg(
-                "byte %u of %u differs", (unsigned) i, (unsigned) length);
-}
-
-/* Answers each unexpected message with an expected one of the same bytes and
- * tag, until a message of length 3 with tag 0 arrives. */
-static int
-echo(const struct parent *parent)
-{
-    static struct node node;
-    static unsigned char buffer[ROOM];
-    char text[TEXT];
-    const struct node_options *options = parent->arg;
-    node_open(&node, options);
-    self_string(&node, text);
-    send_line(parent->out, text);
-
-    for (bool more = true; more;) {
-        void *op = post_unexpected(&node, buffer, sizeof(buffer));
-        na_plugin_event event = await_op(&node, 0, op);
-        ck_assert_int_eq(event.status, NA_PLUGIN_OK);
-        ck_assert_ptr_eq(event.buffer, buffer);
-        more = event.length != 3 || event.tag != 0;
-        ck_assert_int_eq(
-            send_expected(&node, buffer, event.length, event.source, event.tag),
-            NA_PLUGIN_OK);
-        node.ops->addr_free(node.cls, event.source);
-        free(op);
-    }
-    expect_line(parent->in, "end");
-    node_close(&node);
-    return 0;
-}
-
-static void
-round_trip(
-    struct node *node, na_plugin_addr *peer, uint64_t length, uint64_t tag)
-{
-    static unsigned char out[ROOM];
-    static unsigned char in[ROOM];
-    fill(out, length, tag);
-    void *op = post_expected(node, in, sizeof(in), peer, tag);
-    ck_assert_int_eq(
-        send_unexpected(node, out, length, peer, tag), NA_PLUGIN_OK);
-    await_message(node, 0, op, length, tag, false);
-    check_bytes(in, length, tag);
-    free(op);
-}
-
-static void
-talk(const struct node_options *server, const struct node_options *client)
-{
-    static struct node node;
-    char text[TEXT];
-    struct child child = child_start(echo, server);
-    recv_line(child.in, text);
-    node_open(&node, client);
-    na_plugin_addr *peer = lookup(&node, text);
-    uint64_t longest = node.opened.max_unexpected_size;
-
-    for (uint64_t length = 0; length <= 300 && length <= longest; length++)
-        round_trip(&node, peer, length, length + 1);
-    for (uint64_t length = longest - 65; length <= longest; length++)
-        round_trip(&node, peer, length, length);
-    for (uint64_t i = 1; i < 3000; i++)
-        round_trip(&node, peer, i * 37 % longest, i);
-    round_trip(&node, peer, 8, UINT32_MAX);
-    round_trip(&node, peer, 3, 0);
-    send_line(child.out, "end");
-    child_join(&child);
-    node.ops->addr_free(node.cls, peer);
-    node_close(&node);
-}
-
-START_TEST(message_all_lengths_arrive_between_processes)
-{
-    talk(NULL, NULL);
-}
-END_TEST
-
-START_TEST(message_non_listening_client_is_answered)
-{
-    talk(NULL, &(struct node_options){.mute = true});
-}
-END_TEST
-
-START_TEST(message_single_thread_mode_works)
-{
-    struct node_options options = {.threads = NA_PLUGIN_THREAD_SINGLE_CLASS |
-                                              NA_PLUGIN_THREAD_SINGLE_CONTEXT,
-        .flags = NA_PLUGIN_OPEN_NO_BLOCK};
-    talk(&options, &options);
-}
-END_TEST
-
-START_TEST(message_largest_size_works)
-{
-    struct node_options options = {
-        .max_unexpected = ROOM, .max_expected = ROOM};
-    talk(&options, &options);
-}
-END_TEST
-
-START_TEST(message_between_different_maximum_sizes)
-{
-    talk(&(struct node_options){.max_expected = ROOM},
-        &(struct node_options){.max_unexpected = 100});
-}
-END_TEST
+#include "pattern.h"
 
 START_TEST(message_beyond_limits_is_refused)
 {
@@ -171,7 +46,7 @@ struct pair {
 };
 
 static struct pair *
-pair_open(bool self)
+pair_open_with(bool self, const struct node_options *sender)
 {
     static struct pair pair;
     char text[TEXT];
@@ -182,11 +57,17 @@ pair_open(bool self)
         pair.to_b = lookup(&pair.b, text);
         return &pair;
     }
-    node_open(&pair.a, NULL);
+    node_open(&pair.a, sender);
     pair.to_b = lookup(&pair.a, text);
     self_string(&pair.a, text);
     pair.to_a = lookup(&pair.b, text);
     return &pair;
+}
+
+static struct pair *
+pair_open(bool self)
+{
+    return pair_open_with(self, NULL);
 }
 
 static void
@@ -245,7 +126,9 @@ END_TEST
 START_TEST(message_sends_of_a_poller_between_two_polls)
 {
     enum { SENDS = 300 };
-    struct pair *pair = pair_open(false);
+    struct pair *pair =
+        pair_open_with(false, &(struct node_options){.setting_key = "sm.demote",
+                                  .setting_value = "2"});
     unsigned char buffer[400];
 
     for (int round = 0; round < 3; round++) {
@@ -578,11 +461,6 @@ int
 main(void)
 {
     TCase *cases = tcase_create("message");
-    tcase_add_test(cases, message_all_lengths_arrive_between_processes);
-    tcase_add_test(cases, message_non_listening_client_is_answered);
-    tcase_add_test(cases, message_single_thread_mode_works);
-    tcase_add_test(cases, message_largest_size_works);
-    tcase_add_test(cases, message_between_different_maximum_sizes);
     tcase_add_test(cases, message_beyond_limits_is_refused);
     tcase_add_test(cases, message_unexpected_before_receive_is_queued);
     tcase_add_test(cases, message_to_self_before_receive_is_queued);
