@@ -304,6 +304,9 @@ hg_proc_bytes(hg_proc_t proc, void *data, hg_size_t data_size)
                    ? HG_SUCCESS
                    : talaria_proc_bytes(proc, data, data_size);
     window->next = next + data_size;
+    /* The compiler must not take the variable that is to be decoded for one that is
+     * read before it is set. */
+    __asm__("" : "+r"(data));
     if (window->op == HG_ENCODE)
         __builtin_memcpy(next, data, data_size);
     else

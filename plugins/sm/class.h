@@ -100,7 +100,9 @@ struct na_plugin_class {
     alignas(64) struct tp_lock progress; /* guards all down to names */
     uint32_t countdown;     /* polls until the next look at the clock */
     bool kernel_due;        /* ask the kernel then, whatever the time */
-    uint64_t look_ns;       /* when the clock was last looked at */
+    uint32_t look_polls;    /* from the last look at the clock to this one */
+    uint64_t look_ns;       /* when the clock was last looked at, */
+    uint64_t look_received; /* and `received` then */
     uint64_t now_ns;        /* when the kernel was last asked */
     uint64_t kernel_ns;     /* when it is to be asked next */
     uint64_t accept_ns;     /* out of descriptors until then; 0: accepting */

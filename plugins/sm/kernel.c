@@ -9,7 +9,6 @@
 #include "work.h"
 
 #define EVENTS 32
-#define KERNEL_NS 20000 /* between two looks of a busy poller */
 
 void
 sm_kernel_check(na_plugin_class *cls, uint64_t now)
@@ -42,7 +41,6 @@ sm_kernel_check(na_plugin_class *cls, uint64_t now)
     if (count == EVENTS)
         sm_kernel_due(cls);
     cls->now_ns = now;
-    cls->kernel_ns = now + KERNEL_NS;
 }
 
 uint64_t

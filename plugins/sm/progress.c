@@ -17,7 +17,9 @@
 #include "wait.h"
 #include "work.h"
 
-#define CLOCK_POLLS 32U  /* between two looks at the clock, */
+#define KERNEL_NS 20000         /* between two looks at the kernel */
+#define KERNEL_SELDOM_NS 100000 /* while messages come one at a time */
+#define CLOCK_POLLS 32U         /* between two looks at the clock, */
 #define SELDOM_NS 200000 /* a sixteenth of that if they were so long apart */
 #define IDLE_MISSES 4096 /* polls without a message: tens of microseconds */
 #define BUSY_MISSES 32   /* so many of these is one that takes a message */
@@ -174,19 +176,34 @@ scan_idle(na_plugin_ctx *ctx, na_plugin_event *next, na_plugin_event *end)
         ctx, next, end, (ctx->cls->idle_count + IDLE_POLLS - 1) / IDLE_POLLS);
 }
 
+/* How long the kernel is not asked after this look at the clock. A look takes as
+ * long as several messages, so it is rare while they come one at a time. While more
+ * come in each poll it is a pause in which they gather, and without it there are
+ * fewer a second. */
+static uint64_t
+kernel_interval(const na_plugin_class *cls)
+{
+    uint64_t count = cls->received - cls->look_received;
+
+    return count > 0 && count <= cls->look_polls ? KERNEL_SELDOM_NS : KERNEL_NS;
+}
+
 /* Looks at the clock, and asks the kernel if it is time to: in more of the polls
  * if they are rare. [progress] */
 static __attribute__((noinline)) void
 look_around(na_plugin_class *cls)
 {
     uint64_t now = tp_now();
+    uint64_t interval = kernel_interval(cls);
 
-    cls->countdown =
+    cls->look_polls = cls->countdown =
         now - cls->look_ns > SELDOM_NS ? CLOCK_POLLS / 16 : CLOCK_POLLS;
     cls->look_ns = now;
+    cls->look_received = cls->received;
     if (cls->kernel_due || now >= cls->kernel_ns) {
         sm_sleepers_look(cls, now);
         sm_kernel_check(cls, now);
+        cls->kernel_ns = now + interval;
         sm_work(cls);
     }
 }

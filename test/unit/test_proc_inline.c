@@ -160,6 +160,26 @@ START_TEST(inline_free_does_nothing)
 }
 END_TEST
 
+/* Also that the compiler does not warn of variables which are only set by decoding. */
+START_TEST(inline_decodes_into_unset_variables)
+{
+    hg_proc_t proc = make(HG_NOHASH);
+    char buffer[] = {1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 3};
+    uint32_t first;
+    uint64_t second;
+    char third;
+
+    reset(proc, buffer, sizeof(buffer), HG_DECODE);
+    ck_assert_int_eq(hg_proc_uint32_t(proc, &first), HG_SUCCESS);
+    ck_assert_int_eq(hg_proc_uint64_t(proc, &second), HG_SUCCESS);
+    ck_assert_int_eq(hg_proc_bytes(proc, &third, sizeof(third)), HG_SUCCESS);
+    ck_assert_uint_eq(first, 1);
+    ck_assert_uint_eq(second, 2);
+    ck_assert_int_eq(third, 3);
+    hg_proc_free(proc);
+}
+END_TEST
+
 START_TEST(inline_op_as_called)
 {
     hg_proc_op_t (*volatile called)(hg_proc_t proc) = hg_proc_get_op;
@@ -184,6 +204,7 @@ main(void)
     tcase_add_loop_test(tcase, inline_encodes_as_called, 0, PAIRS);
     tcase_add_loop_test(tcase, inline_decodes_as_called, 0, PAIRS);
     tcase_add_loop_test(tcase, inline_free_does_nothing, 0, PAIRS);
+    tcase_add_test(tcase, inline_decodes_into_unset_variables);
     tcase_add_test(tcase, inline_op_as_called);
     return run_tcase("proc_inline", tcase);
 }
