@@ -3,6 +3,7 @@
  * Preloaded into one side of talaria perf: flips byte 345 of every payload of
  * 500 bytes that is decoded, sent, put or pushed.
  */
+#define TALARIA_NO_INLINE /* hg_proc_bytes is defined here */
 #include <dlfcn.h>
 #include <string.h>
 
