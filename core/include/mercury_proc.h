@@ -255,9 +255,10 @@ hg_proc_hg_id_t(hg_proc_t proc, void *data)
 /* Implementation, not for use.
  *
  * hg_proc_get_op, the integers and hg_proc_bytes of a known size are compiled into
- * programs, for the case that the buffer has room. All else is left to the library,
- * and so is everything where a program's address of a function is taken, where it is
- * compiled without optimization, or where it defines TALARIA_NO_INLINE. */
+ * programs, for the case that the buffer has room. The library does all else; it does
+ * everything if the program calls through a function's address, is compiled without
+ * optimization, or defines TALARIA_NO_INLINE before it includes this header, as a
+ * program must that defines one of these functions itself. */
 
 /* How a proc begins. Compiled into programs: it stays as it is as long as the number
  * in the library's file name, libtalaria.so.N. */
@@ -271,8 +272,7 @@ struct talaria_proc_window {
 #if !defined(TALARIA_NO_INLINE) && defined(__OPTIMIZE__) &&                    \
     __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 
-/* This definition is used for inlining only; the function itself is the
- * library's. */
+/* Such a definition is used for inlining only. */
 #define TALARIA_PROC_INLINE                                                    \
     extern __inline__ __attribute__((__gnu_inline__, __always_inline__))
 
@@ -304,8 +304,8 @@ hg_proc_bytes(hg_proc_t proc, void *data, hg_size_t data_size)
                    ? HG_SUCCESS
                    : talaria_proc_bytes(proc, data, data_size);
     window->next = next + data_size;
-    /* The compiler must not take the variable that is to be decoded for one that is
-     * read before it is set. */
+    /* Hides the variable: the compiler would warn of one that is set by decoding
+     * only, since encoding reads it. */
     __asm__("" : "+r"(data));
     if (window->op == HG_ENCODE)
         __builtin_memcpy(next, data, data_size);

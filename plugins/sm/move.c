@@ -6,9 +6,10 @@
  * A process number may be given to another process when its owner has died. So
  * the peer's pidfd is looked at before copies by the number. A look holds for
  * LOOK_NS: less than the kernel needs to end a process, give its number to others
- * in turn until all numbers are used, and begin with the first one again. There are
- * at least 1,024 numbers for each processor (kernel.pid_max), and a process takes it
- * some 10 us to start and end. A descriptor of memory leads to nobody else. */
+ * in turn until all numbers are used, and begin with the first one again. By
+ * default there are 1,024 numbers or more for each processor (kernel.pid_max), and it
+ * starts and ends a process in some 10 us. A descriptor of memory leads to nobody
+ * else. */
 #include <errno.h>
 #include <string.h>
 #include <sys/uio.h>
