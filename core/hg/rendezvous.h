@@ -5,9 +5,9 @@
  * This file knows neither handles nor sides of calls.
  *
  * The memory ends with a validity cookie, which the sender clears before it
- * deregisters the memory. The receiver fetches the end last. If the cookie is
- * there, all bytes were fetched in time, also on transports that can still read
- * memory after it was deregistered. */
+ * deregisters the memory. If the cookie is there, all bytes were fetched in time,
+ * also on transports that can still read memory after it was deregistered: those
+ * read the end last, or fail the get if the memory was deregistered meanwhile. */
 #ifndef HG_RENDEZVOUS_H
 #define HG_RENDEZVOUS_H
 

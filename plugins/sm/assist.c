@@ -262,6 +262,34 @@ forget(na_plugin_ctx *ctx)
     range->pidfd = range->fd = -1;
 }
 
+/* Whether the memory of a get is still registered when all of it is copied. The
+ * owner copies from the back while this side copies from the front, so the last
+ * byte may have been read long before the first one. A receiver that finds the
+ * sender's mark behind its data relies on reading the mark last. */
+static int32_t
+check_registered(na_plugin_class *cls, const struct sm_range *range)
+{
+    int32_t ret = NA_PLUGIN_OK;
+
+    if (range->put)
+        return NA_PLUGIN_OK;
+    /* acquire: the bytes are read before the registry */
+    atomic_thread_fence(memory_order_acquire);
+    tp_lock_take(&range->conn->lock);
+    if (range->lost)
+        ret = NA_PLUGIN_E_HOSTUNREACH;
+    else if (!sm_registry_has(range->conn->registry, range->op->rma.remote))
+        ret = NA_PLUGIN_E_INVALID_ARG;
+    if (ret == NA_PLUGIN_E_INVALID_ARG) {
+        tp_count_shared(&cls->counters.refused_rma, 1);
+        TP_LOG(cls->host, INFO,
+            "%s: get failed: the memory was deregistered meanwhile",
+            sm_conn_name(range->conn));
+    }
+    tp_lock_drop(&range->conn->lock);
+    return ret;
+}
+
 /* All pieces are taken, or the owner takes no more: moves the operation past what
  * is copied, and copies what the owner has left if it has declined, at most
  * `most` pieces. OK: the range has ended, or pieces are left for another poll. */
@@ -296,8 +324,10 @@ finish(na_plugin_ctx *ctx, struct sm_target *target, uint32_t most)
                 length);
         }
     }
-    forget(ctx);
-    return NA_PLUGIN_OK;
+    ret = check_registered(ctx->cls, range);
+    if (ret == NA_PLUGIN_OK)
+        forget(ctx);
+    return ret;
 }
 
 int32_t
