@@ -9,13 +9,24 @@
 #include "hg/peer_log.h"
 #include "na/progress.h"
 
+/* Whether the RPC was registered with a proc for this message. */
+static bool
+has_proc(const struct hg_handle *handle, const struct hg_message *message)
+{
+    const struct hg_rpc *rpc = handle->rpc;
+
+    return (message == &handle->in ? rpc->in_proc : rpc->out_proc) !=
+           hg_rpc_no_proc;
+}
+
 /* The peer may have another struct, or mean harm. A call that failed has no
  * output. */
 static __attribute__((cold, noinline)) hg_return_t
 not_decoded(const struct hg_handle *handle, const struct hg_message *message,
     hg_return_t ret)
 {
-    if (message == &handle->in || message->size > 0)
+    if (has_proc(handle, message) &&
+        (message == &handle->in || message->size > 0))
         HG_LOG_PEER(handle, WARNING,
             "%s not decoded: %s: do both sides have the same struct?",
             message == &handle->in ? "input" : "output",
@@ -120,8 +131,6 @@ message_decode(struct hg_handle *handle, bool output, size_t offset,
 
     if (!data)
         return HG_INVALID_ARG;
-    if (!proc_cb)
-        return HG_FAULT;
     if (__builtin_expect(message->flags | (uint32_t) wakes(handle, output), 0))
         return decode_flagged(handle, output, offset, proc_cb, data);
     if (message->size < offset)
@@ -133,9 +142,11 @@ message_decode(struct hg_handle *handle, bool output, size_t offset,
 /* Frees a struct that was not decoded from this message: then there is no
  * reference, or the handle's other message has it. */
 static __attribute__((cold, noinline)) hg_return_t
-free_other(struct hg_handle *handle, struct hg_message *other, hg_return_t ret)
+free_other(struct hg_handle *handle, bool output, hg_return_t ret)
 {
-    if (other->decoded > 0) {
+    struct hg_message *other = message_of(handle, !output);
+
+    if (has_proc(handle, message_of(handle, output)) && other->decoded > 0) {
         other->decoded--;
         hg_handle_unref(handle, 1);
     }
@@ -151,21 +162,22 @@ released(struct hg_handle *handle, hg_return_t ret)
 }
 
 /* Like Mercury, this lets either side free structs of either kind, filled in by
- * the program or decoded. other: the handle's other message. */
+ * the program or decoded. */
 static inline __attribute__((always_inline)) hg_return_t
-message_free(struct hg_handle *handle, struct hg_message *message,
-    struct hg_message *other, hg_proc_cb_t proc_cb, void *data)
+message_free(
+    struct hg_handle *handle, bool output, hg_proc_cb_t proc_cb, void *data)
 {
+    struct hg_message *message = message_of(handle, output);
     hg_return_t ret;
 
     if (!data)
         return HG_INVALID_ARG;
-    if (!proc_cb)
-        return HG_FAULT;
     proc_begin(&message->proc, NULL, NULL, HG_FREE);
     ret = proc_cb(&message->proc, data);
+    handle = base_same(handle);
+    message = message_of(handle, output);
     if (__builtin_expect(message->decoded == 0, 0))
-        return free_other(handle, other, ret);
+        return free_other(handle, output, ret);
     message->decoded--;
     if (__builtin_expect(hg_handle_drop_fast(handle), 0))
         return released(handle, ret);
@@ -186,8 +198,7 @@ HG_Free_input(hg_handle_t handle, void *in_struct)
 {
     if (!handle || !handle->rpc)
         return HG_INVALID_ARG;
-    return message_free(
-        handle, &handle->in, &handle->out, handle->rpc->in_proc, in_struct);
+    return message_free(handle, false, handle->rpc->in_proc, in_struct);
 }
 
 hg_return_t
@@ -204,8 +215,7 @@ HG_Free_output(hg_handle_t handle, void *out_struct)
 {
     if (!handle || !handle->rpc)
         return HG_INVALID_ARG;
-    return message_free(
-        handle, &handle->out, &handle->in, handle->rpc->out_proc, out_struct);
+    return message_free(handle, true, handle->rpc->out_proc, out_struct);
 }
 
 __attribute__((cold)) hg_size_t

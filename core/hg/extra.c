@@ -81,6 +81,7 @@ hg_extra_put(struct hg_handle *handle, struct hg_message *message, uint32_t tag,
         return ret;
     message->flags = HG_HEADER_MORE;
     message->extra = &rendezvous->extra;
+    hg_handle_set_special(handle, HG_SPECIAL_EXTRA, true);
     if (!use.remote)
         return HG_SUCCESS;
     ret = hg_rendezvous_expose(rendezvous, tag, cookie, start, room, &size);
@@ -108,6 +109,7 @@ hg_extra_clear(struct hg_handle *handle)
 {
     hg_message_drop_extra(&handle->in);
     hg_extra_drop(handle, &handle->out);
+    hg_handle_set_special(handle, HG_SPECIAL_EXTRA, false);
 }
 
 /* Continues on the handle's side. An origin that cannot acknowledge the
@@ -169,6 +171,7 @@ hg_extra_fetch(struct hg_handle *handle)
     message->size -= length; /* the user's space remains */
     if (rendezvous)
         message->extra = &rendezvous->extra;
+    hg_handle_set_special(handle, HG_SPECIAL_EXTRA, true);
     if (!rendezvous || make_ack(handle, bytes, length) != HG_SUCCESS) {
         conclude(handle, HG_NOMEM);
         return;

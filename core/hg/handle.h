@@ -61,6 +61,12 @@ struct hg_side {
     void (*acknowledged)(struct hg_handle *handle);
 };
 
+/* What a message is more than its arguments, of a call without flags. */
+enum {
+    HG_SPECIAL_CALLS = 1, /* checksums, loopback, a deadline */
+    HG_SPECIAL_EXTRA = 2  /* it may have extra payloads */
+};
+
 struct hg_ack;
 struct hg_rendezvous;
 
@@ -86,8 +92,7 @@ struct hg_handle {
     const struct hg_side *side;
     enum hg_role role;   /* of the side */
     bool forwardable;    /* origin: it has an RPC and a peer */
-    bool special;        /* its messages are no plain ones: checksums, loopback,
-                            a deadline */
+    uint8_t special;     /* HG_SPECIAL_*; 0: its messages are plain ones */
     const void *runner;  /* target: &hg_handle_thread of the handler's thread */
     _Atomic int state;   /* enum hg_handle_state */
     bool no_response;    /* of this request */
@@ -135,13 +140,21 @@ hg_handle_of(struct base_completion *completion)
     return (struct hg_handle *) completion;
 }
 
-/* Sets `special`, after a change of what it depends on. */
+/* Sets or clears one of HG_SPECIAL_*. */
+static inline void
+hg_handle_set_special(struct hg_handle *handle, uint8_t bit, bool set)
+{
+    handle->special =
+        (uint8_t) (set ? handle->special | bit : handle->special & ~bit);
+}
+
+/* Notes HG_SPECIAL_CALLS, after a change of what it depends on. */
 static inline void
 hg_handle_note_special(struct hg_handle *handle)
 {
-    handle->special = handle->loopback || handle->local ||
-                      handle->timeout_ms > 0 ||
-                      handle->hg_class->checksum_flags != 0;
+    hg_handle_set_special(handle, HG_SPECIAL_CALLS,
+        handle->loopback || handle->local || handle->timeout_ms > 0 ||
+            handle->hg_class->checksum_flags != 0);
 }
 
 /* Creates a handle for a side and adds it to the context's list. Runs the

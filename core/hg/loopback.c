@@ -78,6 +78,17 @@ join(struct hg_handle *origin, struct hg_handle *target)
     base_lock_exit(lock);
 }
 
+/* Lets a handle share the extra payload of the other one's message, if there is one. */
+static inline void
+share_extra(const struct hg_message *from, struct hg_handle *handle,
+    struct hg_message *message)
+{
+    if (__builtin_expect(from->extra == NULL, 1))
+        return;
+    hg_rendezvous_share(from, message);
+    hg_handle_set_special(handle, HG_SPECIAL_EXTRA, true);
+}
+
 /* Delivers the request. The origin's forward may complete before this returns.
  */
 static void
@@ -93,8 +104,7 @@ hand_over(struct hg_handle *origin, struct hg_handle *target)
         origin->in.payload - HG_HEADER_REQUEST_SIZE,
         HG_HEADER_REQUEST_SIZE + origin->in.size);
     na_addr_dup(origin->peer.na_class, event.source);
-    if (__builtin_expect(origin->in.extra != NULL, 0))
-        hg_rendezvous_share(&origin->in, &target->in);
+    share_extra(&origin->in, target, &target->in);
     if (!origin->no_response)
         join(origin, target);
     target->recv->complete(target->recv, &event);
@@ -158,8 +168,7 @@ hg_loopback_answer(struct hg_handle *target)
     memcpy(origin->out.payload - HG_HEADER_RESPONSE_SIZE,
         target->out.payload - HG_HEADER_RESPONSE_SIZE,
         HG_HEADER_RESPONSE_SIZE + target->out.size);
-    if (__builtin_expect(target->out.extra != NULL, 0))
-        hg_rendezvous_share(&target->out, &origin->out);
+    share_extra(&target->out, origin, &origin->out);
     return origin;
 }
 

@@ -50,27 +50,29 @@ hg_message_drop_extra(struct hg_message *message)
 }
 
 /* Encodes a struct after the user's space of `offset` bytes. end: of the buffer.
- * data or proc_cb NULL: no payload but that space. If proc.extra is set then,
- * even after an error, it did not fit: hg_extra_put (extra.h) completes it. */
-static inline __attribute__((always_inline)) hg_return_t
+ * data NULL: no payload but that space. false: it failed with *ret_p, or did not
+ * fit: then proc.extra is set, even after an error, and hg_extra_put (extra.h)
+ * completes it. */
+static inline __attribute__((always_inline)) bool
 hg_message_encode(struct hg_message *message, size_t offset, char *end,
-    hg_proc_cb_t proc_cb, void *data)
+    hg_proc_cb_t proc_cb, void *data, hg_return_t *ret_p)
 {
     struct hg_proc *proc = &message->proc;
-    hg_return_t ret;
 
     message->size = offset;
-    if (__builtin_expect(!data || !proc_cb, 0)) {
+    if (__builtin_expect(!data, 0)) {
         message->flags = 0;
-        return HG_SUCCESS;
+        *ret_p = HG_SUCCESS;
+        return true;
     }
     message->source = data;
     proc_begin(proc, message->payload + offset, end, HG_ENCODE);
-    ret = proc_cb(proc, data);
+    *ret_p = proc_cb(proc, data);
     message->flags = 0;
-    if (__builtin_expect(ret == HG_SUCCESS && !proc->extra, 1))
-        message->size = (hg_size_t) (proc->pos - message->payload);
-    return ret;
+    if (__builtin_expect(*ret_p != HG_SUCCESS || proc->extra, 0))
+        return false;
+    message->size = (hg_size_t) (proc->pos - message->payload);
+    return true;
 }
 
 /* Returns the extra payload, or NULL if there is none, or it was released. */

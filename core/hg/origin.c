@@ -419,6 +419,10 @@ forward_encoded(struct hg_handle *handle)
 static __attribute__((noinline, cold)) hg_return_t
 forward_rare(struct hg_handle *handle, hg_return_t ret)
 {
+    /* Those of the call before. */
+    hg_message_drop_extra(&handle->in);
+    hg_message_drop_extra(&handle->out);
+    hg_handle_set_special(handle, HG_SPECIAL_EXTRA, false);
     if (handle->in.proc.extra)
         ret = hg_extra_put(handle, &handle->in, 0, 0, ret);
     if (ret != HG_SUCCESS)
@@ -427,16 +431,6 @@ forward_rare(struct hg_handle *handle, hg_return_t ret)
     if (!handle->loopback && awaits_answer(handle))
         na_progress_caller_runs(handle->port->na_context);
     return forward_encoded(handle);
-}
-
-/* HG_Forward of a handle with an extra payload of the call before. */
-static __attribute__((noinline, cold)) hg_return_t
-forward_again(
-    struct hg_handle *handle, hg_cb_t callback, void *arg, void *in_struct)
-{
-    hg_message_drop_extra(&handle->in);
-    hg_message_drop_extra(&handle->out);
-    return HG_Forward(handle, callback, arg, in_struct);
 }
 
 /* The error of HG_Forward for a handle that it refuses. A function of its own: with
@@ -457,11 +451,10 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
     struct rt_endpoint at;
     hg_return_t ret;
     int32_t code;
+    bool plain;
 
     if (!handle || !handle->forwardable || !hg_call_is_idle(&handle->call))
         return not_forwardable(handle);
-    if (__builtin_expect(handle->in.extra || handle->out.extra, 0))
-        goto again;
     handle->callback = callback;
     handle->arg = arg;
     handle->cookie++;
@@ -469,15 +462,14 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
         (handle->tag + handle->port->net.tag_step) & handle->port->net.tag_mask;
     handle->no_response =
         atomic_load_explicit(&handle->rpc->no_response, memory_order_relaxed);
-    ret = hg_message_encode(&handle->in, handle->hg_class->in_offset,
+    plain = hg_message_encode(&handle->in, handle->hg_class->in_offset,
         handle->in.buffer + handle->port->net.in_size, handle->rpc->in_proc,
-        in_struct);
+        in_struct, &ret);
     handle = base_same(handle);
-    if (__builtin_expect(ret != HG_SUCCESS || handle->in.proc.extra, 0) ||
-        __builtin_expect(
-            handle->special | handle->no_response | base_is_observed() |
-                (int) na_progress_wakes_early(handle->port->na_context),
-            0))
+    if (__builtin_expect(!plain, 0) ||
+        __builtin_expect(handle->special | handle->no_response, 0) ||
+        __builtin_expect(base_is_observed(), 0) ||
+        __builtin_expect(na_progress_wakes_early(handle->port->na_context), 0))
         goto rare;
     handle->out.size = 0;
     hg_header_request_encode(handle->in.payload - HG_HEADER_REQUEST_SIZE,
@@ -511,6 +503,4 @@ not_posted:
     return not_posted(handle, code);
 submitted:
     return submitted(handle, true, code);
-again:
-    return forward_again(handle, callback, arg, in_struct);
 }

@@ -3,6 +3,7 @@
 #include "hg/registry.h"
 
 #include "base/log.h"
+#include "mercury_proc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -306,6 +307,12 @@ add_locked(struct hg_registry *registry, struct hg_rpc *rpc, bool *added_p)
 }
 
 __attribute__((cold)) hg_return_t
+hg_rpc_no_proc(hg_proc_t proc, void *data)
+{
+    return hg_proc_get_op(proc) == HG_ENCODE ? HG_SUCCESS : HG_FAULT;
+}
+
+__attribute__((cold)) hg_return_t
 hg_registry_add(struct hg_registry *registry, hg_id_t id, const char *name,
     hg_proc_cb_t in_proc, hg_proc_cb_t out_proc, hg_rpc_cb_t handler)
 {
@@ -316,8 +323,8 @@ hg_registry_add(struct hg_registry *registry, hg_id_t id, const char *name,
     if (!rpc)
         return HG_NOMEM;
     rpc->id = id;
-    rpc->in_proc = in_proc;
-    rpc->out_proc = out_proc;
+    rpc->in_proc = in_proc ? in_proc : hg_rpc_no_proc;
+    rpc->out_proc = out_proc ? out_proc : hg_rpc_no_proc;
     rpc->handler = handler;
     rpc->name = name ? strdup(name) : NULL;
     if (name && !rpc->name)

@@ -20,8 +20,8 @@ enum hg_rpc_gone { HG_RPC_REMOVED = 1, HG_RPC_REPLACED, HG_RPC_NO_HANDLER };
 
 struct hg_rpc {
     hg_id_t id;
-    char *name; /* NULL: registered by id */
-    hg_proc_cb_t in_proc;
+    char *name;           /* NULL: registered by id */
+    hg_proc_cb_t in_proc; /* never NULL: hg_rpc_no_proc */
     hg_proc_cb_t out_proc;
     hg_rpc_cb_t handler;
     _Atomic bool no_response;
@@ -31,6 +31,10 @@ struct hg_rpc {
     _Atomic(struct hg_rpc_stats *) stats; /* NULL: without statistics */
     SLIST_ENTRY(hg_rpc) next;             /* all entries ever created */
 };
+
+/* The proc of an RPC that was registered without one: encodes nothing, else
+ * FAULT. */
+hg_return_t hg_rpc_no_proc(hg_proc_t proc, void *data);
 
 struct hg_rpc_table {
     struct hg_rpc_table *older;

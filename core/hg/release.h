@@ -11,7 +11,7 @@
 static inline __attribute__((always_inline)) void
 hg_handle_clear(struct hg_handle *handle)
 {
-    if (__builtin_expect(handle->in.extra || handle->out.extra, 0))
+    if (__builtin_expect(handle->special & HG_SPECIAL_EXTRA, 0))
         hg_extra_clear(handle);
     na_peer_release(&handle->peer);
     if (__builtin_expect(

@@ -61,6 +61,13 @@ HG_Registered(hg_class_t *hg_class, hg_id_t id, uint8_t *flag_p)
     return HG_SUCCESS;
 }
 
+/* Returns the proc as it was registered. */
+static hg_proc_cb_t
+registered(hg_proc_cb_t proc_cb)
+{
+    return proc_cb != hg_rpc_no_proc ? proc_cb : NULL;
+}
+
 hg_return_t
 HG_Registered_proc_cb(hg_class_t *hg_class, hg_id_t id, uint8_t *flag_p,
     hg_proc_cb_t *in_proc_cb_p, hg_proc_cb_t *out_proc_cb_p)
@@ -72,9 +79,9 @@ HG_Registered_proc_cb(hg_class_t *hg_class, hg_id_t id, uint8_t *flag_p,
     rpc = hg_registry_find(&hg_class->registry, id);
     *flag_p = rpc != NULL;
     if (rpc && in_proc_cb_p)
-        *in_proc_cb_p = rpc->in_proc;
+        *in_proc_cb_p = registered(rpc->in_proc);
     if (rpc && out_proc_cb_p)
-        *out_proc_cb_p = rpc->out_proc;
+        *out_proc_cb_p = registered(rpc->out_proc);
     return HG_SUCCESS;
 }
 

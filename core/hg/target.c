@@ -96,6 +96,7 @@ HG_Respond(hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
 {
     hg_return_t ret;
     int32_t code;
+    bool plain;
 
     if (!handle || handle->role != HG_ROLE_TARGET || !handle->rpc)
         return HG_INVALID_ARG;
@@ -109,11 +110,11 @@ HG_Respond(hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
     handle->callback = callback;
     handle->arg = arg;
     atomic_store_explicit(&handle->call.ret, HG_SUCCESS, memory_order_relaxed);
-    ret = hg_message_encode(&handle->out, handle->hg_class->out_offset,
+    plain = hg_message_encode(&handle->out, handle->hg_class->out_offset,
         handle->out.buffer + handle->port->net.out_size, handle->rpc->out_proc,
-        out_struct);
+        out_struct, &ret);
     handle = base_same(handle);
-    if (__builtin_expect(ret != HG_SUCCESS || handle->out.proc.extra, 0))
+    if (__builtin_expect(!plain, 0))
         goto spilled;
     if (__builtin_expect(handle->special, 0))
         goto special;
