@@ -51,6 +51,12 @@ run 1 top --once --pid "$silent"
 [ "$(stat -Lc %a /proc/$server/fd/* 2>/dev/null | grep -cx 600)" -ge 1 ] ||
     fail "the page is not private"
 
+# A libmicrohttpd that cannot be loaded.
+mkdir "$folder/lib"
+: >"$folder/lib/libmicrohttpd.so.12"
+LD_LIBRARY_PATH=$folder/lib:${LD_LIBRARY_PATH-} run 1 export --port 0
+err_has "only --once works without libmicrohttpd: "
+
 # The exporter runs during a known number of calls.
 "$TALARIA" export --port 0 >"$folder/url" 2>"$folder/export_log" &
 exporter=$!

@@ -19,7 +19,7 @@
 
 #ifdef EXPORT_HAVE_MICROHTTPD
 
-#include <microhttpd.h>
+#include "export/http.h"
 
 #define TYPE "text/plain; version=0.0.4; charset=utf-8"
 #define CONNECTIONS_MAX 16U
@@ -39,7 +39,7 @@ respond(struct MHD_Connection *connection, unsigned status, char *text,
     size_t size, enum MHD_ResponseMemoryMode mode)
 {
     struct MHD_Response *response =
-        MHD_create_response_from_buffer(size, text, mode);
+        http.create_response_from_buffer(size, text, mode);
     enum MHD_Result result;
 
     if (!response) {
@@ -47,9 +47,9 @@ respond(struct MHD_Connection *connection, unsigned status, char *text,
             free(text);
         return MHD_NO;
     }
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, TYPE);
-    result = MHD_queue_response(connection, status, response);
-    MHD_destroy_response(response);
+    http.add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, TYPE);
+    result = http.queue_response(connection, status, response);
+    http.destroy_response(response);
     return result;
 }
 
@@ -98,7 +98,7 @@ handle(void *arg, struct MHD_Connection *connection, const char *url,
     static char not_allowed[] = "Only GET is served.\n";
     static char forbidden[] = "Only requests to 127.0.0.1 are served.\n";
 
-    if (!is_local(MHD_lookup_connection_value(
+    if (!is_local(http.lookup_connection_value(
             connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST)))
         return respond(connection, MHD_HTTP_FORBIDDEN, forbidden,
             sizeof forbidden - 1, MHD_RESPMEM_PERSISTENT);
@@ -160,8 +160,16 @@ serve_metrics(struct reader *reader, uint16_t port)
         .reader = reader, .lock = PTHREAD_MUTEX_INITIALIZER};
     struct MHD_Daemon *daemon;
     sigset_t signals;
-    int fd = listen_on(&port);
+    const char *missing = http_load();
+    int fd;
 
+    if (missing) {
+        fprintf(stderr,
+            "talaria export: only --once works without libmicrohttpd: %s\n",
+            missing);
+        return TOOL_FAILED;
+    }
+    fd = listen_on(&port);
     if (fd < 0) {
         fprintf(stderr, "talaria export: port %u of 127.0.0.1: %s\n", port,
             strerror(errno));
@@ -173,8 +181,8 @@ serve_metrics(struct reader *reader, uint16_t port)
     sigaddset(&signals, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
     /* owns the socket from here on */
-    daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, port, NULL, NULL,
-        handle, &server, MHD_OPTION_LISTEN_SOCKET, fd,
+    daemon = http.start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, port, NULL,
+        NULL, handle, &server, MHD_OPTION_LISTEN_SOCKET, fd,
         MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
         MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_END);
     if (!daemon) {
@@ -184,7 +192,7 @@ serve_metrics(struct reader *reader, uint16_t port)
     printf("http://127.0.0.1:%u/metrics\n", port);
     fflush(stdout);
     search(&server, &signals);
-    MHD_stop_daemon(daemon);
+    http.stop_daemon(daemon);
     return TOOL_OK;
 }
 
