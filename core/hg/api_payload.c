@@ -25,8 +25,9 @@ static __attribute__((cold, noinline)) hg_return_t
 not_decoded(const struct hg_handle *handle, const struct hg_message *message,
     hg_return_t ret)
 {
-    if (has_proc(handle, message) &&
-        (message == &handle->in || message->size > 0))
+    if (!has_proc(handle, message))
+        return HG_FAULT;
+    if (message == &handle->in || message->size > 0)
         HG_LOG_PEER(handle, WARNING,
             "%s not decoded: %s: do both sides have the same struct?",
             message == &handle->in ? "input" : "output",
@@ -92,7 +93,7 @@ decode_flagged(struct hg_handle *handle, bool output, size_t offset,
     /* The answer of a call to oneself has not woken the leader. */
     if (wakes(handle, output) && !handle->loopback)
         na_progress_wake_early(handle->port->na_context);
-    if (message->flags & HG_MESSAGE_RELEASED)
+    if (message->flags & HG_MESSAGE_RELEASED || !has_proc(handle, message))
         return HG_FAULT;
     if (message->size < offset)
         return not_decoded(handle, message, HG_OVERFLOW);

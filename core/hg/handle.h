@@ -61,7 +61,7 @@ struct hg_side {
     void (*acknowledged)(struct hg_handle *handle);
 };
 
-/* What a message is more than its arguments, of a call without flags. */
+/* Why a call does not take the plain path. */
 enum {
     HG_SPECIAL_CALLS = 1, /* checksums, loopback, a deadline */
     HG_SPECIAL_EXTRA = 2  /* it may have extra payloads */
@@ -92,7 +92,7 @@ struct hg_handle {
     const struct hg_side *side;
     enum hg_role role;   /* of the side */
     bool forwardable;    /* origin: it has an RPC and a peer */
-    uint8_t special;     /* HG_SPECIAL_*; 0: its messages are plain ones */
+    uint8_t special;     /* HG_SPECIAL_*; 0: plain */
     const void *runner;  /* target: &hg_handle_thread of the handler's thread */
     _Atomic int state;   /* enum hg_handle_state */
     bool no_response;    /* of this request */

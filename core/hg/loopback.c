@@ -78,7 +78,8 @@ join(struct hg_handle *origin, struct hg_handle *target)
     base_lock_exit(lock);
 }
 
-/* Lets a handle share the extra payload of the other one's message, if there is one. */
+/* Shares the extra payload of a message, if it has one, with the other handle's
+ * message. */
 static inline void
 share_extra(const struct hg_message *from, struct hg_handle *handle,
     struct hg_message *message)

@@ -50,9 +50,9 @@ hg_message_drop_extra(struct hg_message *message)
 }
 
 /* Encodes a struct after the user's space of `offset` bytes. end: of the buffer.
- * data NULL: no payload but that space. false: it failed with *ret_p, or did not
- * fit: then proc.extra is set, even after an error, and hg_extra_put (extra.h)
- * completes it. */
+ * data NULL: no payload but that space. Returns whether all of it is in the message. If
+ * not, *ret_p is an error, or proc.extra is set, or both: it did not fit, and
+ * hg_extra_put (extra.h) completes it. */
 static inline __attribute__((always_inline)) bool
 hg_message_encode(struct hg_message *message, size_t offset, char *end,
     hg_proc_cb_t proc_cb, void *data, hg_return_t *ret_p)

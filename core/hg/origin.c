@@ -297,6 +297,8 @@ revoke(struct hg_handle *handle, hg_return_t ret)
         return HG_SUCCESS;
     hg_call_record(&handle->call, ret);
     hg_forward_noted(handle);
+    /* Its memory may be the program's, which frees it now. */
+    hg_message_drop_extra(&handle->in);
     atomic_fetch_sub_explicit(&handle->refs, 1, memory_order_relaxed);
     return ret;
 }
@@ -419,10 +421,6 @@ forward_encoded(struct hg_handle *handle)
 static __attribute__((noinline, cold)) hg_return_t
 forward_rare(struct hg_handle *handle, hg_return_t ret)
 {
-    /* Those of the call before. */
-    hg_message_drop_extra(&handle->in);
-    hg_message_drop_extra(&handle->out);
-    hg_handle_set_special(handle, HG_SPECIAL_EXTRA, false);
     if (handle->in.proc.extra)
         ret = hg_extra_put(handle, &handle->in, 0, 0, ret);
     if (ret != HG_SUCCESS)
@@ -431,6 +429,18 @@ forward_rare(struct hg_handle *handle, hg_return_t ret)
     if (!handle->loopback && awaits_answer(handle))
         na_progress_caller_runs(handle->port->na_context);
     return forward_encoded(handle);
+}
+
+/* HG_Forward of a handle that may have extra payloads of the previous call. They are
+ * freed before the arguments are encoded: both may be large. */
+static __attribute__((noinline, cold)) hg_return_t
+forward_again(
+    struct hg_handle *handle, hg_cb_t callback, void *arg, void *in_struct)
+{
+    hg_message_drop_extra(&handle->in);
+    hg_message_drop_extra(&handle->out);
+    hg_handle_set_special(handle, HG_SPECIAL_EXTRA, false);
+    return HG_Forward(handle, callback, arg, in_struct);
 }
 
 /* The error of HG_Forward for a handle that it refuses. A function of its own: with
@@ -455,6 +465,8 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
 
     if (!handle || !handle->forwardable || !hg_call_is_idle(&handle->call))
         return not_forwardable(handle);
+    if (__builtin_expect(handle->special & HG_SPECIAL_EXTRA, 0))
+        goto again;
     handle->callback = callback;
     handle->arg = arg;
     handle->cookie++;
@@ -503,4 +515,6 @@ not_posted:
     return not_posted(handle, code);
 submitted:
     return submitted(handle, true, code);
+again:
+    return forward_again(handle, callback, arg, in_struct);
 }

@@ -32,8 +32,7 @@ struct hg_rpc {
     SLIST_ENTRY(hg_rpc) next;             /* all entries ever created */
 };
 
-/* The proc of an RPC that was registered without one: encodes nothing, else
- * FAULT. */
+/* Stands for a missing proc: encodes nothing; decoding and freeing return FAULT. */
 hg_return_t hg_rpc_no_proc(hg_proc_t proc, void *data);
 
 struct hg_rpc_table {

@@ -5,8 +5,10 @@
 #ifndef TP_MEMORY_H
 #define TP_MEMORY_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "common/table.h"
 #include "na_plugin.h"
@@ -34,6 +36,20 @@ int32_t tp_mem_check(const na_plugin_host *host, const na_plugin_mem_info *info,
  * them. To be freed by free(). As tp_mem_check, and NOMEM. */
 int32_t tp_mem_make(const na_plugin_host *host, const na_plugin_mem_info *info,
     uint64_t most, bool devices, size_t front, size_t each, void **made_p);
+
+/* Copies what a get reads from a peer's memory that is mapped here, the last bytes
+ * last: the core recognizes by a validity cookie there whether all of it was read
+ * before the peer deregistered it. memcpy may begin at either end. */
+static inline void
+tp_mem_copy(void *here, const void *there, uint64_t length)
+{
+    const uint64_t last = sizeof(uint64_t);
+    uint64_t first = length > last ? length - last : 0;
+
+    memcpy(here, there, first);
+    atomic_thread_fence(memory_order_acquire); /* order of the reads */
+    memcpy((char *) here + first, (const char *) there + first, length - first);
+}
 
 /* Whether a range may be used so; right: NA_PLUGIN_MEM_READ or _WRITE.
  * INVALID_ARG, PERMISSION. */

@@ -262,10 +262,11 @@ forget(na_plugin_ctx *ctx)
     range->pidfd = range->fd = -1;
 }
 
-/* Whether the memory of a get is still registered when all of it is copied. The
- * owner copies from the back while this side copies from the front, so the last
- * byte may have been read long before the first one. A receiver that finds the
- * sender's mark behind its data relies on reading the mark last. */
+/* OK if the memory of a get is still registered after the copy, or it is a put;
+ * INVALID_ARG if not; HOSTUNREACH if the connection has ended, without which there is
+ * no registry. The owner copies from the back while this side copies from the front:
+ * the last byte may have been read long before the first one, and the core relies on
+ * a validity cookie in the last ones. */
 static int32_t
 check_registered(na_plugin_class *cls, const struct sm_range *range)
 {
@@ -273,7 +274,8 @@ check_registered(na_plugin_class *cls, const struct sm_range *range)
 
     if (range->put)
         return NA_PLUGIN_OK;
-    /* acquire: the bytes are read before the registry */
+    /* acquire: the bytes are read before the registry; pairs with the store in
+     * sm_registry_remove, after which the owner may change them */
     atomic_thread_fence(memory_order_acquire);
     tp_lock_take(&range->conn->lock);
     if (range->lost)

@@ -52,7 +52,9 @@ copy_own(
             (void *) (uintptr_t) (part.there + (uint64_t) target->displacement);
         if (op->kind == SM_OP_PUT)
             memmove(there, part.here, part.length);
-        else
+        else if (target->conn != NULL)
+            tp_mem_copy(part.here, there, part.length);
+        else /* own memory may overlap */
             memmove(part.here, there, part.length);
     }
     return length;

@@ -16,8 +16,9 @@
  * That a piece is copied the owner says, for a get, by a mark that the kernel
  * copies behind the piece; for a put, by a bit (sm_ring_control.copied).
  *
- * The last byte of a get may thus be read before the first one. So in the end the
- * initiator looks whether the memory is still registered, and else fails the get.
+ * The last byte of a get may thus be read before the first one. The initiator
+ * therefore checks at the end that the memory is still registered, and fails the get
+ * if not.
  */
 #ifndef SM_RANGE_H
 #define SM_RANGE_H

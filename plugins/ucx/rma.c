@@ -131,7 +131,7 @@ copy_mapped(struct ucx_op *op, const struct ucx_keyring *ring)
         if (op->kind == UCX_OP_PUT)
             memcpy(mapped, part.here, part.length);
         else
-            memcpy(part.here, mapped, part.length);
+            tp_mem_copy(part.here, mapped, part.length);
     }
     count(op, &op->ctx->cls->counters.native_bytes);
     return NA_PLUGIN_DONE;

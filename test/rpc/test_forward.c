@@ -23,6 +23,7 @@ enum own {
     OWN_MAKE,
     OWN_TWICE,
     OWN_BARE,
+    OWN_NOBODYS, /* without a handler */
     OWN_PEEK,
     OWN_SHORT,
     OWN_HEADER,
@@ -158,6 +159,8 @@ open_own(hg_class_t *hg_class)
     own_ids[OWN_TWICE] =
         MERCURY_REGISTER(hg_class, "twice", blob_t, void, on_twice);
     own_ids[OWN_BARE] = MERCURY_REGISTER(hg_class, "bare", void, void, on_bare);
+    own_ids[OWN_NOBODYS] =
+        MERCURY_REGISTER(hg_class, "nobodys", void, void, NULL);
     own_ids[OWN_PEEK] =
         MERCURY_REGISTER(hg_class, "peek", uint32_t, uint32_t, on_peek);
     own_ids[OWN_SHORT] =
@@ -446,6 +449,26 @@ START_TEST(forward_offsets_carry_user_headers)
 }
 END_TEST
 
+/* Decoding without a proc is FAULT whatever arrived, here less than the user's
+ * headers, since the call failed. */
+START_TEST(forward_without_proc_decodes_nothing)
+{
+    struct session s;
+    hg_handle_t handle;
+    uint32_t value;
+
+    session_begin(&s, _i, &setup_offsets);
+    log_expect("RPC not registered", 1, 1);
+    handle = session_handle(&s, own_ids[OWN_NOBODYS]);
+    ck_assert_int_eq(session_forward(&s, handle, NULL), HG_NOENTRY);
+    ck_assert_int_eq(HG_Get_output(handle, &value), HG_FAULT);
+    ck_assert_int_eq(HG_Free_output(handle, &value), HG_FAULT);
+    ck_assert_int_eq(HG_Ref_get(handle), 1);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    session_end(&s);
+}
+END_TEST
+
 /* The decoded payload starts after the headers and ends with the message. */
 START_TEST(forward_offsets_are_not_payload)
 {
@@ -503,6 +526,7 @@ add(TCase *tcase)
     session_add(tcase, forward_without_proc_sends_no_payload);
     session_add(tcase, forward_null_struct_sends_no_payload);
     session_add(tcase, forward_offsets_carry_user_headers);
+    session_add(tcase, forward_without_proc_decodes_nothing);
     session_add(tcase, forward_offsets_are_not_payload);
     session_add(tcase, forward_offsets_reduce_the_eager_size);
 }

@@ -148,8 +148,8 @@ START_TEST(loopback_answered_from_another_thread)
 END_TEST
 
 /* The response of another thread races with the cancel, and in every other round
- * with the next use of both handles. In every fourth round the cancel is first for
- * certain: no thread is left that could answer the request. */
+ * with the next HG_Forward. In every fourth round the cancel is first for certain: no
+ * thread is left that could answer the request. */
 START_TEST(loopback_cancel_races_with_answer)
 {
     struct session s;

@@ -6,6 +6,7 @@
 #include "log_watch.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static _Atomic hg_id_t keep_id; /* each side registers it */
 
@@ -143,12 +144,48 @@ START_TEST(overflow_buffer_taken_by_the_program_is_not_freed)
 }
 END_TEST
 
+/* A forward that fails at once: the program may reuse the buffer, and the handle does
+ * not write to it any more. */
+START_TEST(overflow_buffer_is_the_programs_after_a_failed_forward)
+{
+    const size_t size = LARGE + sizeof(uint64_t); /* and what is behind */
+    struct session s;
+    struct call call = {.called = 0};
+    hg_handle_t handle;
+    unsigned char *bytes;
+    blob_t in;
+
+    if (!large_fetches(_i))
+        return;
+    session_begin(&s, _i, &setup);
+    in = blob_make(LARGE, 1);
+    handle = session_handle(&s, keep_id);
+    encoded = NULL;
+    loop_fault_set(LOOP_RECV_EXPECTED,
+        (struct loop_fault){
+            .act = LOOP_FAIL_NOW, .code = NA_PLUGIN_E_NOMEM, .count = 1});
+    ck_assert_int_eq(HG_Forward(handle, call_done, &call, &in), HG_NOMEM);
+    ck_assert_ptr_nonnull(encoded);
+    bytes = encoded;
+    memset(bytes, 0x5a, size);
+    ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
+    for (size_t i = 0; i < size; i++)
+        ck_assert_uint_eq(bytes[i], 0x5a);
+    free(bytes);
+    ck_assert_uint_eq(call.called, 0);
+    blob_free(&in);
+    rpcs_ck_works(&s);
+    session_end(&s);
+}
+END_TEST
+
 static void
 add(TCase *tcase)
 {
     session_add(tcase, overflow_data_not_transferred_are_detected);
     session_add(tcase, overflow_without_room_for_a_reference_fails);
     session_add(tcase, overflow_buffer_taken_by_the_program_is_not_freed);
+    session_add(tcase, overflow_buffer_is_the_programs_after_a_failed_forward);
 }
 
 int

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory that is deregistered while a get copies from it. Both sides copy, the owner
- * from the back. process_vm_readv and process_vm_writev are this program's, also for
- * the plugin. */
+ * from the back. process_vm_readv is replaced here, also for the plugin. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -12,6 +12,7 @@
 #include "registration.h"
 
 #define LENGTH 300000U /* two pieces */
+#define POLLS 1000U    /* in which the owner copies one */
 
 static unsigned char *here;
 static unsigned char *there;
@@ -32,9 +33,11 @@ before_copy(void)
         return;
     helps = false;
     uint64_t before = node_counter(&hostile_friend, "assisted_bytes");
-    while (node_counter(&hostile_friend, "assisted_bytes") == before)
+    for (uint32_t i = 0; i < POLLS; i++)
         ck_assert_int_eq(
             hostile_friend.ops->poll(hostile_friend.ctx[0], &event, 1), 0);
+    ck_assert_msg(node_counter(&hostile_friend, "assisted_bytes") > before,
+        "the owner was asked, and has not helped");
     if (!deregisters)
         return;
     hostile_friend.ops->mem_deregister(hostile_friend.cls, owned);
@@ -110,6 +113,10 @@ END_TEST
 int
 main(void)
 {
+    if (!kernel_copies()) {
+        puts("skipped: processes may not access one another's memory");
+        return 77;
+    }
     TCase *tcase = tcase_create("deregister");
 
     tcase_add_test(tcase, deregister_while_both_sides_copy_fails_the_get);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* libmicrohttpd, loaded where metrics are served. Were it linked, the constructors of
- * the libraries that it needs, GnuTLS among them, would run in every subcommand: a
- * third of the time in which one starts. */
+ * the libraries that it needs, GnuTLS among them, would run in every subcommand: half
+ * of the time in which one starts. */
 #ifndef EXPORT_HTTP_H
 #define EXPORT_HTTP_H
 
