@@ -278,11 +278,10 @@ check_registered(na_plugin_class *cls, const struct sm_range *range)
      * sm_registry_remove, after which the owner may change them */
     atomic_thread_fence(memory_order_acquire);
     tp_lock_take(&range->conn->lock);
-    if (range->lost)
+    if (range->lost) {
         ret = NA_PLUGIN_E_HOSTUNREACH;
-    else if (!sm_registry_has(range->conn->registry, range->op->rma.remote))
+    } else if (!sm_registry_has(range->conn->registry, range->op->rma.remote)) {
         ret = NA_PLUGIN_E_INVALID_ARG;
-    if (ret == NA_PLUGIN_E_INVALID_ARG) {
         tp_count_shared(&cls->counters.refused_rma, 1);
         TP_LOG(cls->host, INFO,
             "%s: get failed: the memory was deregistered meanwhile",

@@ -62,10 +62,9 @@ get(uint64_t length)
 static void
 get_with_help(bool deregister, int32_t expected)
 {
-    const struct node_options both = {.setting_key = NULL};
     char text[TEXT];
 
-    open_both_as(&both);
+    open_both();
     check_friend();
     here = calloc(1, LENGTH);
     there = malloc(LENGTH);
