@@ -13,8 +13,8 @@
 
 #define ALONE 2U   /* after so many an owner that took none is not expected */
 #define VAIN 4U    /* after so many ranges in vain, */
-#define SELDOM 16U /* one short operation in so many asks, */
-#define LESS 4U    /* and one slice in so many of long ones */
+#define LESS 4U    /* one slice of long operations in so many asks, */
+#define SELDOM 16U /* later in so many, as of short operations at once */
 #define WAKE (4U << 20)   /* bytes for which the owner is woken */
 #define SETTLE_NS 50000   /* that one poll waits for the owner's last piece */
 #define WARN_NS TP_SECOND /* of waiting for the owner */
@@ -132,15 +132,28 @@ next_number(na_plugin_class *cls)
     return number;
 }
 
+/* An owner that takes none is asked for one operation, or slice, of so many; those
+ * of long ones are doubled with each in vain. [conn->lock] */
+static uint32_t
+period(const struct sm_conn *conn, bool is_long)
+{
+    uint32_t vain = conn->range_vain - VAIN;
+
+    return is_long && vain < 2 ? LESS << vain : SELDOM;
+}
+
 /* Whether to ask the owner for its share of so many bytes: it has copied one lately,
  * or it is time to ask again. [conn->lock] */
 static bool
 is_worth_asking(struct sm_conn *conn, uint64_t length)
 {
     bool is_long = length >= UINT64_C(2) * SM_RANGE_PIECE;
-    uint32_t less = is_long ? LESS : SELDOM;
+    uint32_t *passed = &conn->range_passed[is_long];
 
-    return conn->range_vain < VAIN || ++conn->range_passed[is_long] % less == 0;
+    if (conn->range_vain >= VAIN && ++*passed < period(conn, is_long))
+        return false;
+    *passed = 0;
+    return true;
 }
 
 bool

@@ -16,8 +16,8 @@
 #define COUNT 3U      /* operations */
 #define MOST_POLLS 64 /* more than the operations take */
 #define VAIN 4U    /* ranges without help, until it is asked for less often: */
-#define SELDOM 16U /* once in so many short operations, */
-#define LESS 4U    /* and slices of long ones */
+#define LESS 4U    /* once in so many slices of long operations, then twice, */
+#define SELDOM 16U /* later in so many, as in so many short operations */
 
 /* What the owner does once a poll has begun the first operation. */
 enum help {
@@ -217,20 +217,20 @@ copy_alone(uint64_t length)
     free(op);
 }
 
-/* An owner that does not help is asked less often. Once it has helped, it is asked
- * each time again. */
+/* An owner that does not help is asked less and less often. Once it has helped, it is
+ * asked each time again. */
 START_TEST(assist_is_seldom_asked_for_in_vain)
 {
     const bool is_long = _i / 2 != 0;
     const uint64_t length = is_long ? 2 * PIECE : 2 * PIECE - 1;
-    const uint32_t seldom = is_long ? LESS : SELDOM;
+    const uint32_t twice = is_long ? 3 * LESS : 2 * SELDOM;
     const uint32_t asked = VAIN + 2;
 
     begin(_i % 2 != 0);
     for (uint32_t round = 0; round < 2; round++) {
-        for (uint32_t i = 0; i < VAIN + 2 * seldom; i++)
+        for (uint32_t i = 0; i < VAIN + twice; i++)
             copy_alone(length);
-        for (uint32_t i = 0; i < LESS - 1; i++)
+        for (uint32_t i = 0; i < SELDOM - 1; i++)
             copy_alone(2 * PIECE);
         void *op = submit_range(&owner, putting, 0, LENGTH);
         pump();
