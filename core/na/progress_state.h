@@ -42,12 +42,13 @@ struct na_progress {
                                 a new context: at once */
     struct na_spin spin;   /* whether to spin */
     uint32_t early_events; /* spin.events at the last early wake-up */
-    struct na_yield yield; /* whether to yield */
-    struct na_pause pause; /* of the yields of polls */
-    uint64_t nap_ns;       /* next pause if a plugin has no descriptor */
-    int wake_fd;           /* eventfd that wakes sleepers */
-    int epoll_fd;          /* for an external loop, -1 until created */
-    int timer_fd;          /* for an external loop: retry time of a plugin */
+    _Atomic int sleeper_cpu; /* where it slept that may be woken early */
+    struct na_yield yield;   /* whether to yield */
+    struct na_pause pause;   /* of the yields of polls */
+    uint64_t nap_ns;         /* next pause if a plugin has no descriptor */
+    int wake_fd;             /* eventfd that wakes sleepers */
+    int epoll_fd;            /* for an external loop, -1 until created */
+    int timer_fd;            /* for an external loop: retry time of a plugin */
     na_plugin_event events[NA_POLL_BATCH]; /* of the wait that has the lock */
 };
 

@@ -7,6 +7,7 @@
 #include "na/violation.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -137,6 +138,15 @@ na_sleep_wakes_early(struct na_progress *progress, bool wakes_early)
             memory_order_relaxed);
 }
 
+/* From now on a thread that runs on this processor wakes the leader early. */
+static void
+begin_early(struct na_progress *progress)
+{
+    atomic_store_explicit(
+        &progress->sleeper_cpu, sched_getcpu(), memory_order_relaxed);
+    na_sleep_wakes_early(progress, true);
+}
+
 /* Ends the time in which a thread wakes the leader early; notes whether one has.
  */
 static void
@@ -169,7 +179,7 @@ sleep_in_kernel(struct na_progress *progress, uint64_t ns)
             progress->spin.events != progress->early_events;
     fds[count++] = (struct pollfd){.fd = progress->wake_fd, .events = POLLIN};
     if (early)
-        na_sleep_wakes_early(progress, true);
+        begin_early(progress);
     base_lock_release(&progress->lock);
     ppoll(fds, count, &timeout, NULL);
     na_progress_enter(progress);

@@ -18,9 +18,21 @@ progress_of(struct session *s)
     return hg_context_na(s->context)->progress;
 }
 
+/* The processor on which a thread seems to run. */
+static _Thread_local int cpu;
+
+int __wrap_sched_getcpu(void);
+
+int
+__wrap_sched_getcpu(void)
+{
+    return cpu;
+}
+
 /* A thread in HG_Progress that leads. */
 struct sleeper {
     pthread_t thread;
+    int cpu;
     hg_context_t *context;
     hg_return_t ret;
 };
@@ -30,6 +42,7 @@ sleep_in_progress(void *arg)
 {
     struct sleeper *sleeper = arg;
 
+    cpu = sleeper->cpu;
     sleeper->ret = HG_Progress(sleeper->context, ASLEEP_MS);
     return NULL;
 }
@@ -92,7 +105,7 @@ enum reason { NONE, OVERSUBSCRIBED, SLEEPS, REASONS };
 START_TEST(early_wake_by_forward)
 {
     struct session s;
-    struct sleeper sleeper;
+    struct sleeper sleeper = {.cpu = 0};
     struct call calls[2] = {{.called = 0}};
 
     wake_begin(&s);
@@ -111,11 +124,33 @@ START_TEST(early_wake_by_forward)
 }
 END_TEST
 
+/* Only a thread that shares the processor with the leader takes it from it. */
+START_TEST(early_wake_on_the_same_processor)
+{
+    struct session s;
+    struct sleeper sleeper = {.cpu = 1};
+    struct call calls[2] = {{.called = 0}};
+
+    begin_asleep(&s, &sleeper);
+    hold_request(&s, &calls[0]);
+    ck_assert_uint_eq(take_wakeups(&s), 0);
+    cpu = 1;
+    hold_request(&s, &calls[1]);
+    ck_assert_uint_eq(take_wakeups(&s), 1);
+    ck_assert_uint_eq(loop_release(), 2);
+    sleep_gate_open();
+    sleeper_join(&sleeper);
+    session_wait(&s, &calls[0].called, 1);
+    session_wait(&s, &calls[1].called, 1);
+    session_end(&s);
+}
+END_TEST
+
 /* A call without a response has no answer that would wake the leader. */
 START_TEST(early_wake_by_no_call_without_response)
 {
     struct session s;
-    struct sleeper sleeper;
+    struct sleeper sleeper = {.cpu = 0};
     struct call call = {.called = 0};
 
     begin_asleep(&s, &sleeper);
@@ -133,7 +168,7 @@ END_TEST
 START_TEST(early_wake_ends_with_the_sleep)
 {
     struct session s;
-    struct sleeper sleeper;
+    struct sleeper sleeper = {.cpu = 0};
     struct call call = {.called = 0};
 
     begin_asleep(&s, &sleeper);
@@ -167,7 +202,7 @@ wait_passed(uint32_t count)
 START_TEST(early_wake_lets_the_leader_sleep_again)
 {
     struct session s;
-    struct sleeper sleeper;
+    struct sleeper sleeper = {.cpu = 0};
     struct call call = {.called = 0};
     uint32_t before;
 
@@ -197,7 +232,7 @@ static const struct session_setup setup_two = {
 START_TEST(early_wake_by_either_transport)
 {
     struct session s;
-    struct sleeper sleeper;
+    struct sleeper sleeper = {.cpu = 0};
     struct na_progress *progress;
 
     session_begin(&s, 0, &setup_two);
@@ -234,7 +269,7 @@ make_call(struct session *s, blob_t *blob)
 START_TEST(early_wake_by_get_output)
 {
     struct session s;
-    struct sleeper sleeper;
+    struct sleeper sleeper = {.cpu = 0};
     blob_t sent = blob_make(64, 1), got = {0};
     hg_handle_t handle;
 
@@ -281,7 +316,7 @@ __wrap_write(int fd, const void *bytes, size_t size)
 START_TEST(early_wake_once_for_an_event)
 {
     struct session s;
-    struct sleeper sleeper;
+    struct sleeper sleeper = {.cpu = 0};
     struct call calls[2] = {{.called = 0}};
     uint32_t before;
 
@@ -317,7 +352,7 @@ END_TEST
 START_TEST(early_wake_precedes_the_request)
 {
     struct session s;
-    struct sleeper sleeper;
+    struct sleeper sleeper = {.cpu = 0};
     struct call call = {.called = 0};
 
     begin_asleep(&s, &sleeper);
@@ -338,6 +373,7 @@ static void
 add(TCase *tcase)
 {
     tcase_add_loop_test(tcase, early_wake_by_forward, NONE, REASONS);
+    tcase_add_test(tcase, early_wake_on_the_same_processor);
     tcase_add_test(tcase, early_wake_by_no_call_without_response);
     tcase_add_test(tcase, early_wake_ends_with_the_sleep);
     tcase_add_test(tcase, early_wake_lets_the_leader_sleep_again);
