@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Names of transports, as UCX's lower layer lists them with their devices. */
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 #include <uct/api/uct.h>
@@ -172,6 +173,14 @@ compare_device(void *arg, const char *transport, const char *device)
         search->found = true;
 }
 
+/* Whether a class has one interface and tcp alone. If that interface cannot be
+ * used UCX has nothing left, and fails: it need not list all devices before. */
+static bool
+has_one_interface(const na_plugin_class *cls)
+{
+    return strcmp(cls->tls, "tcp") == 0 && if_nametoindex(cls->devices) != 0;
+}
+
 /* UCX would do without a device that is not there. Patterns are its own. */
 static int32_t
 check_devices(na_plugin_class *cls)
@@ -179,7 +188,7 @@ check_devices(na_plugin_class *cls)
     struct search search = begin(cls->devices);
 
     if (cls->devices[0] == '\0' || strpbrk(cls->devices, "*?[^") != NULL ||
-        strcmp(cls->devices, "all") == 0)
+        strcmp(cls->devices, "all") == 0 || has_one_interface(cls))
         return NA_PLUGIN_OK;
     do {
         visit_all(&search, compare_device);

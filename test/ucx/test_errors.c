@@ -3,6 +3,7 @@
  * reason. */
 #include <arpa/inet.h>
 #include <ifaddrs.h>
+#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -102,6 +103,29 @@ START_TEST(open_without_the_device_lists_alternatives)
     ck_assert_uint_eq(side.errors, 1);
     ck_assert_ptr_nonnull(strstr(side.last, "it has:"));
     ck_assert_ptr_nonnull(strstr(side.last, "tcp"));
+}
+END_TEST
+
+/* If there is an interface that is down. */
+START_TEST(open_on_an_interface_that_is_down_lists_alternatives)
+{
+    struct side side = {.log_level = 0};
+    struct ifaddrs *list;
+    const struct ifaddrs *down;
+
+    ck_assert_int_eq(getifaddrs(&list), 0);
+    down = list;
+    while (down != NULL && (down->ifa_flags & IFF_UP) != 0)
+        down = down->ifa_next;
+    if (down != NULL) {
+        ck_assert_int_eq(side_try(&side, "tcp", down->ifa_name, "127.0.0.1", 0,
+                             NA_PLUGIN_OPEN_LISTEN),
+            NA_PLUGIN_E_NODEV);
+        ck_assert_uint_eq(side.errors, 1);
+        ck_assert_ptr_nonnull(strstr(side.last, down->ifa_name));
+        ck_assert_ptr_nonnull(strstr(side.last, "here are: "));
+    }
+    freeifaddrs(list);
 }
 END_TEST
 
@@ -485,6 +509,7 @@ main(void)
         (int) (sizeof(table) / sizeof(table[0])));
     tcase_add_loop_test(
         tcase, open_without_the_device_lists_alternatives, 0, 4);
+    tcase_add_test(tcase, open_on_an_interface_that_is_down_lists_alternatives);
     tcase_add_loop_test(tcase, open_accepts_each_form_of_host, 0, 7);
     tcase_add_test(tcase, open_subnet_chooses_the_address);
     tcase_add_test(tcase, open_address_format_chooses_the_family);
