@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* When it is loaded UCX installs handlers for SIGSEGV and others, so that it may
  * print a backtrace. They are given back, if they are UCX's still. */
-#include <dlfcn.h>
+#include <link.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <string.h>
+#include <stdint.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -29,33 +29,60 @@ ucx_process_number(void)
     return atomic_load_explicit(&number, memory_order_relaxed);
 }
 
-/* Whether a function lies in the same library as UCX's debug part. */
-static bool
-is_ucx(const void *function)
-{
-    Dl_info own;
-    Dl_info other;
-    void (*of_ucx)(int) = ucs_debug_disable_signal;
-    void *known;
+/* Where a library is mapped: from begin up to end. */
+struct mapping {
+    uintptr_t begin;
+    uintptr_t end;
+};
 
-    memcpy(&known, &of_ucx, sizeof(known));
-    return function != NULL && dladdr(known, &own) != 0 &&
-           dladdr(function, &other) != 0 && own.dli_fbase == other.dli_fbase;
+static bool
+contains(const struct mapping *mapping, uintptr_t address)
+{
+    return mapping->begin <= address && address < mapping->end;
+}
+
+/* Ends the walk at the library with UCX's debug part. */
+static int
+find_ucx(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    struct mapping found = {.begin = UINTPTR_MAX};
+
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        uintptr_t begin = info->dlpi_addr + part->p_vaddr;
+        if (part->p_type != PT_LOAD)
+            continue;
+        if (begin < found.begin)
+            found.begin = begin;
+        if (begin + part->p_memsz > found.end)
+            found.end = begin + part->p_memsz;
+    }
+    if (!contains(&found, (uintptr_t) ucs_debug_disable_signal))
+        return 0;
+    *(struct mapping *) arg = found;
+    return 1;
+}
+
+/* The address of the function that handles a signal; small numbers: none does. */
+static uintptr_t
+handler_of(int number)
+{
+    struct sigaction action;
+
+    if (sigaction(number, NULL, &action) != 0)
+        return 0;
+    return (action.sa_flags & SA_SIGINFO) != 0 ? (uintptr_t) action.sa_sigaction
+                                               : (uintptr_t) action.sa_handler;
 }
 
 void
 ucx_process_restore_signals(void)
 {
-    for (int i = 1; i < NSIG; i++) {
-        struct sigaction action;
-        void *handler = NULL;
-        if (sigaction(i, NULL, &action) != 0)
-            continue;
-        if ((action.sa_flags & SA_SIGINFO) != 0)
-            memcpy(&handler, &action.sa_sigaction, sizeof(handler));
-        else if (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN)
-            memcpy(&handler, &action.sa_handler, sizeof(handler));
-        if (is_ucx(handler))
+    struct mapping ucx;
+
+    if (dl_iterate_phdr(find_ucx, &ucx) == 0)
+        return;
+    for (int i = 1; i < NSIG; i++)
+        if (contains(&ucx, handler_of(i)))
             ucs_debug_disable_signal(i);
-    }
 }
