@@ -255,10 +255,13 @@ fault_of(const na_plugin *plugin, size_t i)
     what = list[i]->key ? key_fault(plugin, list[i]->key) : "no key";
     if (!what)
         what = entry_fault(plugin, list[i]);
-    for (size_t j = 0; j < i && !what; j++)
-        if (setting_distance(list[i]->key, strlen(list[i]->key), list[j]->key,
-                strlen(list[j]->key)) == 0)
+    for (size_t j = 0; j < i && !what; j++) {
+        size_t length = strlen(list[j]->key);
+
+        if (length == strlen(list[i]->key) &&
+            setting_distance(list[i]->key, length, list[j]->key, length) == 0)
             what = "a key that is there before";
+    }
     return what;
 }
 
