@@ -90,19 +90,21 @@ search_registered(struct plugin_search *search)
     return ret;
 }
 
-/* A dangling link among the manifests is a candidate too. */
+/* A dangling link among the manifests is a candidate too. folder: its real
+ * path. */
 static na_return_t
 search_folder_entry(struct plugin_search *search, enum talaria_source source,
-    const char *folder, const char *name)
+    const char *folder, const struct dirent *entry)
 {
     struct plugin_candidate *candidate;
     struct plugin_fault fault;
     char *path, *real;
     na_return_t ret;
 
-    if (asprintf(&path, "%s/%s", folder, name) < 0)
+    if (asprintf(&path, "%s/%s", folder, entry->d_name) < 0)
         return NA_NOMEM;
-    real = realpath(path, NULL);
+    /* A file's own path is real, that of a link is not. */
+    real = entry->d_type == DT_REG ? path : realpath(path, NULL);
     if (real) {
         candidate = add_candidate(search, source, real);
         ret = candidate ? plugin_candidate_set_manifest(candidate) : NA_NOMEM;
@@ -110,7 +112,8 @@ search_folder_entry(struct plugin_search *search, enum talaria_source source,
         plugin_fault_errno(&fault, TALARIA_STAGE_NOT_FOUND, errno, path);
         ret = add_refused(search, source, path, &fault);
     }
-    free(real);
+    if (real != path)
+        free(real);
     free(path);
     return ret;
 }
@@ -157,8 +160,7 @@ search_real_folder(struct plugin_search *search, enum talaria_source source,
         return add_refused(search, source, folder, &fault);
     for (int i = 0; i < count; i++) {
         if (ret == NA_SUCCESS)
-            ret =
-                search_folder_entry(search, source, folder, entries[i]->d_name);
+            ret = search_folder_entry(search, source, folder, entries[i]);
         free(entries[i]);
     }
     free(entries);
