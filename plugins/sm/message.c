@@ -100,9 +100,6 @@ wake_target(na_plugin_class *cls, struct sm_conn *conn, uint32_t target)
     return NA_PLUGIN_DONE;
 }
 
-static_assert(SM_CONTEXTS == 256 && SM_TAG_MAX == UINT32_MAX,
-    "a context's number shifted by 24 exceeds a tag if it is too large");
-
 /* Whether the lines of a record are to be demoted by the next poll: this thread
  * polls the context. */
 static inline bool
@@ -123,57 +120,92 @@ demote(na_plugin_ctx *ctx, const unsigned char *end, const bool single)
         sm_written_add(&ctx->written, end);
 }
 
-/* Sends a record of more than two lines, which fits, and whose lines are demoted now or
- * in the next poll. [conn->lock; dropped] */
-static __attribute__((noinline)) int32_t
-send_lines(na_plugin_ctx *ctx, struct sm_conn *conn, uint64_t word,
-    uint32_t tag, const void *buffer, bool single)
-{
-    const unsigned char *record = conn->tx.record;
+static_assert(SM_CONTEXTS == 256 && SM_TAG_MAX == UINT32_MAX, "is_valid");
 
-    sm_ring_append_lines(&conn->tx, word, tag, buffer, sm_ring_length(word));
-    const unsigned char *end = ctx->cls->demotes ? conn->tx.record : record;
-    for (; end > record; end -= (ptrdiff_t) 2 * SM_RING_LINE)
-        demote(ctx, end, single);
-    conn->sent++;
-    if (sm_ring_watched(&conn->tx))
-        return wake_target(ctx->cls, conn, sm_ring_target(word));
-    tp_lock_drop_fast(&conn->lock, single);
-    return NA_PLUGIN_DONE;
+/* Whether they are numbers of a context and a tag. One comparison: gcc makes several
+ * of two. */
+static inline bool
+is_valid(uint32_t peer_ctx, uint64_t tag)
+{
+    return (tag >> 32 | peer_ctx >> 8) == 0;
 }
 
-/* The common case calls nothing, so that it saves few registers. shortest: of the
- * longest message of this kind and SM_RING_SHORT. */
-static inline __attribute__((always_inline)) int32_t
-send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
-    void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
-    uint32_t kind, uint32_t shortest, const bool single, const bool demotes)
+/* The connection to send to, locked, if the record is known to fit; else NULL. It is
+ * then up to send_slowly. */
+static inline __attribute__((always_inline)) struct sm_conn *
+lock_with_room(na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
+    uint32_t length, const bool single)
 {
     /* acquire: pairs with the release where connections are made */
     struct sm_conn *conn =
         atomic_load_explicit(&peer->conn, memory_order_acquire);
-    /* one comparison for context and tag: see the assertion above */
-    if (__builtin_expect(length > shortest ||
-                             (tag | (uint64_t) peer_ctx << 24) > SM_TAG_MAX ||
-                             conn == NULL ||
+    if (__builtin_expect(!is_valid(peer_ctx, tag) || conn == NULL ||
                              !tp_lock_try_fast(&conn->lock, single),
             0))
-        return send_slowly(
-            ctx, op, buffer, length, buffer_data, peer, peer_ctx, tag, kind);
+        return NULL;
 
     bool same = single ||
                 atomic_load_explicit(&peer->conn, memory_order_relaxed) == conn;
-    if (__builtin_expect(!same || !sm_ring_has_room(&conn->tx,
-                                      sm_ring_record((uint32_t) length)),
-            0)) {
-        tp_lock_drop_fast(&conn->lock, single);
+    if (__builtin_expect(
+            same && sm_ring_has_room(&conn->tx, sm_ring_record(length)), 1))
+        return conn;
+    tp_lock_drop_fast(&conn->lock, single);
+    return NULL;
+}
+
+/* Sends a message of more than two lines, whose lines are demoted now or in the next
+ * poll. */
+static __attribute__((noinline)) int32_t
+send_lines(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
+    void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
+    uint32_t kind)
+{
+    na_plugin_class *cls = ctx->cls;
+    uint32_t shortest = kind == SM_RING_UNEXPECTED ? cls->short_unexpected
+                                                   : cls->short_expected;
+    bool single = cls->single;
+    struct sm_conn *conn =
+        length <= shortest
+            ? lock_with_room(peer, peer_ctx, tag, (uint32_t) length, single)
+            : NULL;
+    if (conn == NULL)
         return send_slowly(
             ctx, op, buffer, length, buffer_data, peer, peer_ctx, tag, kind);
-    }
-    uint64_t word = sm_ring_word(kind, ctx->id, peer_ctx, (uint32_t) length);
+
+    const unsigned char *record = conn->tx.record;
+    sm_ring_append_lines(&conn->tx,
+        sm_ring_word(kind, ctx->id, peer_ctx, (uint32_t) length),
+        (uint32_t) tag, buffer, (uint32_t) length);
+    const unsigned char *end = cls->demotes ? conn->tx.record : record;
+    for (; end > record; end -= (ptrdiff_t) 2 * SM_RING_LINE)
+        demote(ctx, end, single);
+    conn->sent++;
+    if (sm_ring_watched(&conn->tx))
+        return wake_target(cls, conn, peer_ctx);
+    tp_lock_drop_fast(&conn->lock, single);
+    return NA_PLUGIN_DONE;
+}
+
+static_assert(SM_RING_TWO_LINES <= NA_PLUGIN_MESSAGE_SIZE_MIN,
+    "send_message need not compare with the longest message");
+
+/* The common case calls nothing, so that it saves few registers. */
+static inline __attribute__((always_inline)) int32_t
+send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
+    void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
+    uint32_t kind, const bool single, const bool demotes)
+{
     if (__builtin_expect(length > SM_RING_TWO_LINES, 0))
-        return send_lines(ctx, conn, word, (uint32_t) tag, buffer, single);
-    sm_ring_append(&conn->tx, word, (uint32_t) tag, buffer, (uint32_t) length);
+        return send_lines(
+            ctx, op, buffer, length, buffer_data, peer, peer_ctx, tag, kind);
+    struct sm_conn *conn =
+        lock_with_room(peer, peer_ctx, tag, (uint32_t) length, single);
+    if (__builtin_expect(conn == NULL, 0))
+        return send_slowly(
+            ctx, op, buffer, length, buffer_data, peer, peer_ctx, tag, kind);
+    sm_ring_append(&conn->tx,
+        sm_ring_word(kind, ctx->id, peer_ctx, (uint32_t) length),
+        (uint32_t) tag, buffer, (uint32_t) length);
     if (demotes)
         demote(ctx, conn->tx.record, single);
     conn->sent++;
@@ -183,20 +215,18 @@ send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
     return NA_PLUGIN_DONE;
 }
 
-#define SEND(name, kind, shortest, single, demotes)                            \
+#define SEND(name, kind, single, demotes)                                      \
     int32_t name(na_plugin_ctx *ctx, void *op, const void *buffer,             \
         uint64_t length, void *buffer_data, na_plugin_addr *peer,              \
         uint32_t peer_ctx, uint64_t tag, uint32_t flags)                       \
     {                                                                          \
         return send_message(ctx, op, buffer, length, buffer_data, peer,        \
-            peer_ctx, tag, kind, ctx->cls->shortest, single, demotes);         \
+            peer_ctx, tag, kind, single, demotes);                             \
     }
 
 #define SENDS(suffix, single, demotes)                                         \
-    SEND(sm_send_unexpected##suffix, SM_RING_UNEXPECTED, short_unexpected,     \
-        single, demotes)                                                       \
-    SEND(sm_send_expected##suffix, SM_RING_EXPECTED, short_expected, single,   \
-        demotes)
+    SEND(sm_send_unexpected##suffix, SM_RING_UNEXPECTED, single, demotes)      \
+    SEND(sm_send_expected##suffix, SM_RING_EXPECTED, single, demotes)
 
 SENDS(, false, false)
 SENDS(_single, true, false)
@@ -299,17 +329,18 @@ recv_expected(na_plugin_ctx *ctx, struct sm_op *op, void *buffer,
     uint64_t length, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
     const bool single)
 {
-    /* one comparison, as in send_message */
-    if (__builtin_expect((tag | (uint64_t) peer_ctx << 24) > SM_TAG_MAX, 0))
+    if (__builtin_expect(!is_valid(peer_ctx, tag), 0))
         return tp_match_refuse(
             ctx->cls->host, 0, 0, peer_ctx, SM_CONTEXTS, tag);
     prepare_recv(op, ctx, buffer, length, SM_OP_RECV_EXPECTED);
     op->recv.keyed.key = tp_match_key(peer_ctx, (uint32_t) tag);
     if (__builtin_expect(!tp_lock_try_fast(&ctx->lock, single), 0))
         return recv_slowly(ctx, op, peer);
+    bool alone = tp_match_none_posted(&ctx->match);
     /* see post_expected */
     if (__builtin_expect(
-            ctx->match.early.count != 0 || tp_table_full(&ctx->match.posted) ||
+            ctx->match.early.count != 0 ||
+                (!alone && tp_table_full(&ctx->match.posted)) ||
                 atomic_load_explicit(&peer->conn, memory_order_relaxed) == NULL,
             0)) {
         tp_lock_drop_fast(&ctx->lock, single);
@@ -317,12 +348,10 @@ recv_expected(na_plugin_ctx *ctx, struct sm_op *op, void *buffer,
     }
     sm_op_set(op, SM_OP_POSTED);
     op->recv.keyed.owner = sm_addr_unique(peer);
-    if (tp_match_none_posted(&ctx->match)) {
+    if (alone)
         ctx->match.first = &op->recv.keyed;
-        tp_lock_drop_fast(&ctx->lock, single);
-        return NA_PLUGIN_PENDING;
-    }
-    tp_table_add(&ctx->match.posted, &op->recv.keyed);
+    else
+        tp_table_add(&ctx->match.posted, &op->recv.keyed);
     tp_lock_drop_fast(&ctx->lock, single);
     return NA_PLUGIN_PENDING;
 }

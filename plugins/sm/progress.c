@@ -43,19 +43,19 @@ take_plain(na_plugin_class *cls, na_plugin_ctx *ctx, struct sm_conn *conn,
     unsigned char *record = conn->rx.record;
     na_plugin_addr *from = conn->peer;
     uint32_t length = sm_ring_length(word);
-    uint32_t kind = ((uint32_t) word & 0xFFFFFF00U) ^ ctx->id << 8;
+    uint32_t kind = (uint32_t) word >> 8 ^ ctx->id;
     uint32_t tag = sm_ring_tag(record);
     struct sm_op *op;
 
     if (__builtin_expect(length > conn->rx.plain, 0))
         return false;
-    if (kind == SM_RING_UNEXPECTED << 16) {
+    if (kind == SM_RING_UNEXPECTED << 8) {
         op = sm_op_of(ctx->match.recvs.head);
         if (__builtin_expect(op == NULL || length > op->recv.length, 0))
             return false;
         tp_list_drop_head(&ctx->match.recvs);
         tp_addr_hold(&from->addr, single);
-    } else if (__builtin_expect(kind == SM_RING_EXPECTED << 16, 1)) {
+    } else if (__builtin_expect(kind == SM_RING_EXPECTED << 8, 1)) {
         uint64_t key = tp_match_key(sm_ring_source(word), tag);
         if (tp_match_is_first(&ctx->match, from, key)) {
             op = sm_op_of(&ctx->match.first->link);

@@ -119,8 +119,9 @@ sm_ring_record(uint32_t length)
 static inline uint64_t
 sm_ring_word(uint32_t kind, uint32_t source, uint32_t target, uint32_t length)
 {
-    return (uint64_t) source | (uint64_t) target << 8 | (uint64_t) kind << 16 |
-           (uint64_t) length << 32;
+    uint32_t front = source + (target << 8) + (kind << 16);
+
+    return front | (uint64_t) length << 32;
 }
 
 static inline uint32_t
@@ -153,6 +154,15 @@ sm_ring_word_of(unsigned char *record)
     return (_Atomic uint64_t *) (void *) record;
 }
 
+/* Copies the last 32 bytes. By halves: gcc would compute both addresses first. */
+static inline __attribute__((always_inline)) void
+sm_ring_copy_last32(
+    unsigned char *to, const unsigned char *from, uint32_t length)
+{
+    memcpy(to + length - 32, from + length - 32, 16);
+    memcpy(to + length - 16, from + length - 16, 16);
+}
+
 /* Copies size bytes twice, from both ends of a piece of at least as many and at
  * most twice as many. */
 static inline __attribute__((always_inline)) void
@@ -182,7 +192,7 @@ sm_ring_copy_short(void *to, const void *from, uint32_t length)
         memcpy(out, in, 64);
         if (length > 96)
             memcpy(out + 64, in + 64, 32);
-        memcpy(out + length - 32, in + length - 32, 32);
+        sm_ring_copy_last32(out, in, length);
     } else if (length >= 32) {
         sm_ring_copy_ends(out, in, length, 32);
     } else if (length >= 16) {
@@ -306,15 +316,13 @@ sm_ring_write(
         sm_ring_copy_short(payload, from, length);
         return;
     }
-    if (length > 80) {
-        memcpy(payload + length - 32, from + length - 32, 32);
-        if (length > 96)
-            memcpy(payload + 64, from + 64, 32);
-        memcpy(payload + first, from + first, 64 - first);
-    } else {
-        memcpy(payload + length - 16, from + length - 16, 16);
-        if (length > 64)
-            memcpy(payload + first, from + first, 64 - first);
+    memcpy(payload + length - 16, from + length - 16, 16);
+    if (length > 64) {
+        memcpy(payload + first, from + first, 16);
+        if (length > 80) {
+            memcpy(payload + 64, from + 64, 16);
+            memcpy(payload + length - 32, from + length - 32, 16);
+        }
     }
     atomic_signal_fence(memory_order_seq_cst);
     memcpy(payload, from, first);
@@ -455,6 +463,13 @@ sm_ring_valid(const struct sm_ring_rx *rx, uint64_t word)
  * producer if it is time to; true if that sleeps and has to be woken. */
 bool sm_ring_report(struct sm_ring_rx *rx);
 
+/* Zeroes the word at the beginning of a line. */
+static inline void
+sm_ring_clear(unsigned char *line)
+{
+    atomic_store_explicit(sm_ring_word_of(line), 0, memory_order_relaxed);
+}
+
 /*
  * Goes on to the next record; advance also reports when that is due, true as
  * sm_ring_report. After skip the caller does so before it skips another one. A
@@ -466,18 +481,16 @@ static inline void
 sm_ring_skip(struct sm_ring_rx *rx, uint32_t length)
 {
     uint32_t size = sm_ring_record(length);
-    unsigned char *line = rx->record;
-    unsigned char *next = line + size;
+    unsigned char *record = rx->record;
+    unsigned char *next = record + size;
 
-    atomic_store_explicit(sm_ring_word_of(line), 0, memory_order_relaxed);
-    if (size > SM_RING_LINE) {
-        line += SM_RING_LINE;
-        do {
-            atomic_store_explicit(
-                sm_ring_word_of(line), 0, memory_order_relaxed);
-            line += SM_RING_LINE;
-        } while (__builtin_expect(line < next, 0));
-    }
+    /* Most records have one or two lines: the first and the last. */
+    sm_ring_clear(record);
+    sm_ring_clear(next - SM_RING_LINE);
+    if (__builtin_expect(size > 2 * SM_RING_LINE, 0))
+        for (record += SM_RING_LINE; record < next - SM_RING_LINE;
+             record += SM_RING_LINE)
+            sm_ring_clear(record);
     rx->record = next;
 }
 
