@@ -116,7 +116,8 @@ HG_Context_create_id(hg_class_t *hg_class, uint8_t id)
     bulk_context_init(&context->bulk, &hg_class->bulk, na_context);
     if (context->port_count > RT_LOCAL)
         context->bulk.sm_context = context->ports[RT_LOCAL].na_context;
-    na_context->progress->queue = &context->bulk.completions;
+    context->progress = na_context->progress;
+    context->progress->queue = &context->bulk.completions;
     na_progress_fail_init(na_context->progress, hg_context_fail, context);
     base_lock_init(&context->pool_lock, hg_class_na(hg_class)->single_context);
     base_lock_init(

@@ -81,7 +81,7 @@ HG_Destroy(hg_handle_t handle)
         if (__builtin_expect(hg_handle_no_user(handle), 0))
             return HG_SUCCESS;
         /* For handler_run, while the handler runs. */
-        if (__builtin_expect(handle->runner == &hg_handle_thread, 1))
+        if (__builtin_expect(handle->runner == base_thread(), 1))
             handle->given_back = true;
     }
     if (hg_handle_drop_fast(handle))

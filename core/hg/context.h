@@ -17,6 +17,7 @@ struct hg_context {
     struct hg_class *hg_class;
     const struct hg_side *local_side;   /* targets of loopback.c */
     struct base_lock pool_lock;         /* lists and index_next */
+    struct na_progress *progress;       /* of all ports */
     LIST_HEAD(, hg_handle) handles;     /* all handles */
     SLIST_HEAD(, hg_handle) free_local; /* targets of loopback.c */
     uint32_t index_next;

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Thread_local char hg_handle_thread;
-
 /* Allocates a buffer for messages of a kind. */
 static hg_return_t
 buffer_alloc(struct hg_message *message, struct na_class *na_class, size_t size,
@@ -23,6 +21,7 @@ buffer_alloc(struct hg_message *message, struct na_class *na_class, size_t size,
     if (ret != NA_SUCCESS)
         return (hg_return_t) ret;
     message->buffer = buffer;
+    message->end = message->buffer + size;
     message->payload = message->buffer + payload;
     return HG_SUCCESS;
 }
@@ -70,6 +69,7 @@ buffer_take(struct hg_message *message, const struct hg_message *from)
 {
     message->buffer = from->buffer;
     message->buffer_data = from->buffer_data;
+    message->end = from->end;
     message->payload = from->payload;
     message->size = 0;
 }

@@ -6,6 +6,7 @@
 #define HG_HANDLE_H
 
 #include "base/completion.h"
+#include "base/thread.h"
 #include "hg/call.h"
 #include "hg/class.h"
 #include "hg/context.h"
@@ -64,7 +65,8 @@ struct hg_side {
 /* Why a call does not take the plain path. */
 enum {
     HG_SPECIAL_CALLS = 1, /* checksums, loopback, a deadline */
-    HG_SPECIAL_EXTRA = 2  /* it may have extra payloads */
+    HG_SPECIAL_EXTRA = 2, /* it may have extra payloads */
+    HG_SPECIAL_NO_RESPONSE = 4 /* origin: no_response is set */
 };
 
 struct hg_ack;
@@ -93,7 +95,7 @@ struct hg_handle {
     enum hg_role role;   /* of the side */
     bool forwardable;    /* origin: it has an RPC and a peer */
     uint8_t special;     /* HG_SPECIAL_*; 0: plain */
-    const void *runner;  /* target: &hg_handle_thread of the handler's thread */
+    uintptr_t runner;    /* target: base_thread() of the handler */
     _Atomic int state;   /* enum hg_handle_state */
     bool no_response;    /* of this request */
     bool loopback;       /* origin: a call to oneself */
@@ -128,11 +130,6 @@ struct hg_handle {
     LIST_ENTRY(hg_handle) all_next;
     SLIST_ENTRY(hg_handle) free_next;
 };
-
-/* Its address identifies a thread. Initial-exec: accessed without a function
- * call. */
-extern _Thread_local char hg_handle_thread
-    __attribute__((tls_model("initial-exec")));
 
 static inline struct hg_handle *
 hg_handle_of(struct base_completion *completion)
@@ -194,7 +191,7 @@ hg_handle_ref(struct hg_handle *handle, int32_t count)
 static inline bool
 hg_handle_runs_here(const struct hg_handle *handle)
 {
-    return handle->runner == &hg_handle_thread &&
+    return handle->runner == base_thread() &&
            (atomic_load_explicit(&handle->refs, memory_order_relaxed) &
                HG_REF_HANDLER) != 0;
 }

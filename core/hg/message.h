@@ -25,6 +25,7 @@ struct hg_extra {
 /* One of a handle's two messages. */
 struct hg_message {
     char *buffer;           /* of the transport */
+    char *end;              /* of the buffer of a message to be sent */
     void *buffer_data;      /* plugin data of the buffer */
     char *payload;          /* in buffer, the user's offset included */
     hg_size_t size;         /* bytes of payload, offset included */

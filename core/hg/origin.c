@@ -20,6 +20,14 @@
 
 _Static_assert(HG_HEADER_NO_RESPONSE == true, "no_response is the flag");
 
+/* The target can no longer fetch the arguments. */
+static __attribute__((cold, noinline)) void
+withdraw(struct hg_handle *handle)
+{
+    if (handle->in.extra)
+        hg_rendezvous_withdraw(hg_rendezvous_of(&handle->in));
+}
+
 /* Runs the user's callback; the handle may be forwarded again inside it. */
 static void
 forward_run(struct base_completion *completion)
@@ -37,8 +45,8 @@ forward_run(struct base_completion *completion)
                 (uint32_t) info.ret,
             0))
         hg_forward_noted(handle);
-    if (__builtin_expect(handle->in.extra != NULL, 0))
-        hg_rendezvous_withdraw(hg_rendezvous_of(&handle->in));
+    if (__builtin_expect(handle->special & HG_SPECIAL_EXTRA, 0))
+        withdraw(handle);
     callback = handle->callback;
     hg_call_reset(&handle->call);
     if (callback)
@@ -74,10 +82,8 @@ failed(struct hg_handle *handle, enum hg_call_event event)
 static inline __attribute__((always_inline)) bool
 is_over(struct hg_handle *handle, enum hg_call_result result)
 {
-    if (result == HG_CALL_QUEUE) {
-        handle->completion.run = forward_run;
+    if (result == HG_CALL_QUEUE)
         return true;
-    }
     if (__builtin_expect(result == HG_CALL_RELEASED, 0))
         hg_handle_orphan_ended(handle);
     return false;
@@ -225,7 +231,6 @@ answer_received(struct na_op *op, const na_plugin_event *event)
         take(handle, event);
         return;
     }
-    handle->completion.run = forward_run;
     base_completion_push(
         &handle->context->bulk.completions, &handle->completion);
 }
@@ -269,6 +274,7 @@ prepare(struct hg_handle *handle)
 {
     handle->send->complete = request_sent;
     handle->recv->complete = answer_received;
+    handle->completion.run = forward_run;
 }
 
 static void
@@ -421,6 +427,9 @@ forward_encoded(struct hg_handle *handle)
 static __attribute__((noinline, cold)) hg_return_t
 forward_rare(struct hg_handle *handle, hg_return_t ret)
 {
+    handle->no_response = hg_rpc_has_no_response(handle->rpc);
+    hg_handle_set_special(
+        handle, HG_SPECIAL_NO_RESPONSE, handle->no_response);
     if (handle->in.proc.extra)
         ret = hg_extra_put(handle, &handle->in, 0, 0, ret);
     if (ret != HG_SUCCESS)
@@ -458,6 +467,7 @@ not_forwardable(const struct hg_handle *handle)
 hg_return_t
 HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
 {
+    const struct na_context *na_context;
     struct rt_endpoint at;
     hg_return_t ret;
     int32_t code;
@@ -472,26 +482,26 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
     handle->cookie++;
     handle->tag =
         (handle->tag + handle->port->net.tag_step) & handle->port->net.tag_mask;
-    handle->no_response =
-        atomic_load_explicit(&handle->rpc->no_response, memory_order_relaxed);
     plain = hg_message_encode(&handle->in, handle->hg_class->in_offset,
-        handle->in.buffer + handle->port->net.in_size, handle->rpc->in_proc,
-        in_struct, &ret);
+        handle->in.end, handle->rpc->in_proc, in_struct, &ret);
     handle = base_same(handle);
     if (__builtin_expect(!plain, 0) ||
-        __builtin_expect(handle->special | handle->no_response, 0) ||
-        __builtin_expect(base_is_observed(), 0) ||
-        __builtin_expect(na_progress_wakes_early(handle->port->na_context), 0))
+        __builtin_expect(
+            handle->special | hg_rpc_has_no_response(handle->rpc), 0) ||
+        __builtin_expect(base_is_observed(), 0))
+        goto rare;
+    na_context = handle->port->na_context;
+    if (__builtin_expect(na_progress_wakes_early(na_context), 0))
         goto rare;
     handle->out.size = 0;
     hg_header_request_encode(handle->in.payload - HG_HEADER_REQUEST_SIZE,
-        &(struct hg_header_request){.context_id = handle->port->na_context->id,
+        &(struct hg_header_request){.context_id = na_context->id,
             .cookie = handle->cookie,
             .payload_size = (uint32_t) handle->in.size,
             .id = handle->rpc->id});
     hg_call_begin(&handle->call, handle->cookie, HG_CALL_SEND | HG_CALL_RECV);
     hg_handle_ref_fast(handle);
-    at = rt_endpoint(handle->port->na_context);
+    at = rt_endpoint(na_context);
     code = rt_recv_expected(at, handle->recv, handle->out.buffer,
         handle->port->net.out_size, handle->out.buffer_data, handle->peer.addr,
         handle->target_id, handle->tag);

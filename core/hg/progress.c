@@ -35,8 +35,7 @@ HG_Progress(hg_context_t *context, unsigned int timeout)
         return HG_INVALID_ARG;
     if (out_of_receives(context))
         refill(context);
-    return (hg_return_t) na_progress_wait(
-        hg_context_na(context)->progress, timeout);
+    return (hg_return_t) na_progress_wait(context->progress, timeout);
 }
 
 /* The slow path of HG_Trigger: waits for the first entry, runs several entries,
@@ -95,9 +94,10 @@ HG_Trigger(hg_context_t *context, unsigned int timeout, unsigned int max_count,
     }
     if (__builtin_expect(!base_lock_try_used(&queue->lock), 0))
         return trigger(context, timeout, max_count, actual_count_p);
-    completion = base_completion_remove(queue);
-    if (__builtin_expect(!completion, 0))
+    count = base_completion_count_locked(queue);
+    if (__builtin_expect(count == 0, 0))
         return trigger_locked(context, timeout, max_count, actual_count_p);
+    completion = base_completion_remove_of(queue, count);
     if (actual_count_p)
         *actual_count_p = 1;
     if (__builtin_expect(!base_lock_leave_used(&queue->lock), 0))

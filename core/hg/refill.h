@@ -17,9 +17,13 @@
 static inline bool
 hg_refill_enough(const struct hg_port *port)
 {
-    return atomic_load_explicit(&port->posted, memory_order_relaxed) -
-               atomic_load_explicit(&port->taken, memory_order_relaxed) >=
-           HG_REFILL_KEEP;
+    /* Each receive needs a handle with buffers. Most ports never have as many. */
+    return __builtin_expect(atomic_load_explicit(&port->loaded,
+                                memory_order_relaxed) > HG_REFILL_KEEP,
+               0) &&
+           atomic_load_explicit(&port->posted, memory_order_relaxed) -
+                   atomic_load_explicit(&port->taken, memory_order_relaxed) >=
+               HG_REFILL_KEEP;
 }
 
 /* Frees the buffers of an unused handle of a target, and keeps the handle for

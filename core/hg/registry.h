@@ -87,6 +87,12 @@ hg_rpc_serves(const struct hg_rpc *rpc, hg_id_t id)
 }
 
 static inline bool
+hg_rpc_has_no_response(const struct hg_rpc *rpc)
+{
+    return atomic_load_explicit(&rpc->no_response, memory_order_relaxed);
+}
+
+static inline bool
 hg_rpc_is_removed(const struct hg_rpc *rpc)
 {
     return atomic_load_explicit(&rpc->gone, memory_order_relaxed) ==

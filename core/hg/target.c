@@ -49,7 +49,8 @@ static void
 request_received(struct na_op *op, const na_plugin_event *event)
 {
     struct hg_handle *handle = op->owner;
-    bool last = !handle->local && hg_single_taken(handle->port);
+    bool last = __builtin_expect(!handle->local, 1) &&
+                hg_single_taken(handle->port);
 
     if (__builtin_expect(!last && take_plain(handle, event), 1))
         hg_target_queue_handler(handle);
@@ -68,23 +69,30 @@ send_response(struct hg_handle *handle)
         handle->tag);
 }
 
-/* Sends a plain response in the handler of its request. The response needs no
- * reference before it is pending, or its callback is queued. */
-static __attribute__((noinline)) hg_return_t
-respond_in_handler(struct hg_handle *handle)
+/* The response, which has its reference, was sent. */
+static __attribute__((noinline)) void
+answered(struct hg_handle *handle)
 {
-    int32_t code = send_response(handle);
-
-    if (__builtin_expect(code != NA_PLUGIN_DONE, 0)) {
-        /* The completion may have dropped it already. */
-        hg_handle_ref(handle, HG_REF_ANSWER);
-        return hg_target_submitted(handle, code);
-    }
     hg_call_answered(&handle->call);
-    if (handle->callback) {
-        hg_handle_ref(handle, HG_REF_ANSWER);
+    if (handle->callback)
         hg_target_queue_callback(handle);
-    }
+    else
+        hg_handle_unref(handle, HG_REF_ANSWER);
+}
+
+/* Sends a plain response outside of the handler of its request: with a reference
+ * also during submission, since the peer may get the response and make the program
+ * drop the last other one. */
+static __attribute__((noinline)) hg_return_t
+respond_outside(struct hg_handle *handle)
+{
+    int32_t code;
+
+    hg_handle_ref(handle, HG_REF_ANSWER);
+    code = send_response(handle);
+    if (__builtin_expect(code != NA_PLUGIN_DONE, 0))
+        return hg_target_submitted(handle, code);
+    answered(handle);
     return HG_SUCCESS;
 }
 
@@ -100,8 +108,7 @@ HG_Respond(hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
 
     if (!handle || handle->role != HG_ROLE_TARGET || !handle->rpc)
         return HG_INVALID_ARG;
-    if (handle->no_response ||
-        atomic_load_explicit(&handle->rpc->no_response, memory_order_relaxed))
+    if (handle->no_response || hg_rpc_has_no_response(handle->rpc))
         return HG_OPNOTSUPPORTED;
     if (__builtin_expect(!hg_call_claim_open(&handle->call,
                              callback ? HG_CALL_CALLBACK : 0, handle->single),
@@ -111,8 +118,7 @@ HG_Respond(hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
     handle->arg = arg;
     atomic_store_explicit(&handle->call.ret, HG_SUCCESS, memory_order_relaxed);
     plain = hg_message_encode(&handle->out, handle->hg_class->out_offset,
-        handle->out.buffer + handle->port->net.out_size, handle->rpc->out_proc,
-        out_struct, &ret);
+        handle->out.end, handle->rpc->out_proc, out_struct, &ret);
     handle = base_same(handle);
     if (__builtin_expect(!plain, 0))
         goto spilled;
@@ -121,31 +127,34 @@ HG_Respond(hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
     hg_header_response_encode(handle->out.payload - HG_HEADER_RESPONSE_SIZE,
         &(struct hg_header_response){.cookie = handle->cookie,
             .payload_size = (uint32_t) handle->out.size});
-    if (hg_handle_runs_here(handle))
-        return respond_in_handler(handle);
-    /* Also during submission: the peer may get the response and make the
-     * program drop the last other reference. */
-    hg_handle_ref(handle, HG_REF_ANSWER);
+    if (__builtin_expect(!hg_handle_runs_here(handle), 0))
+        goto outside;
+    /* No reference is needed before the response is pending, or its callback is
+     * queued. */
     code = send_response(handle);
     handle = base_same(handle);
     if (__builtin_expect(code != NA_PLUGIN_DONE, 0))
         goto submitted;
-    hg_call_answered(&handle->call);
-    if (handle->callback)
+    if (__builtin_expect(handle->callback != NULL, 0))
         goto callback;
-    hg_handle_unref(handle, HG_REF_ANSWER);
+    hg_call_answered(&handle->call);
     return HG_SUCCESS;
 
 spilled:
     return hg_target_respond_spilled(handle, ret);
 special:
     return hg_target_respond(handle, HG_SUCCESS);
+outside:
+    return respond_outside(handle);
 submitted:
+    /* The completion may have dropped it already. */
+    hg_handle_ref(handle, HG_REF_ANSWER);
     return hg_target_submitted(handle, code);
 flagged:
     return hg_target_respond_flagged(handle, callback, arg, out_struct);
 callback:
-    hg_target_queue_callback(handle);
+    hg_handle_ref(handle, HG_REF_ANSWER);
+    answered(handle);
     return HG_SUCCESS;
 }
 

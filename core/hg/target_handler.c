@@ -44,7 +44,7 @@ hg_target_handler_run(struct base_completion *completion)
     struct hg_handle *handle = hg_handle_of(completion);
     hg_return_t ret = HG_SUCCESS;
 
-    handle->runner = &hg_handle_thread;
+    handle->runner = base_thread();
     handle->given_back = false;
     atomic_store_explicit(&handle->dropped, false, memory_order_relaxed);
 

@@ -256,8 +256,7 @@ hg_target_respond_flagged(
     handle->arg = arg;
     atomic_store_explicit(&handle->call.ret, HG_SUCCESS, memory_order_relaxed);
     if (!hg_message_encode(&handle->out, handle->hg_class->out_offset,
-            handle->out.buffer + handle->port->net.out_size,
-            handle->rpc->out_proc, out_struct, &ret))
+            handle->out.end, handle->rpc->out_proc, out_struct, &ret))
         return hg_target_respond_spilled(handle, ret);
     return hg_target_respond(handle, HG_SUCCESS);
 }

@@ -33,9 +33,9 @@ na_progress_init(struct na_progress *progress, struct na_context *context,
     atomic_init(&progress->timer, BASE_TIME_NEVER);
     progress->leading = false;
     progress->no_block = context->na_class->no_block;
-    progress->spin_ns = NA_SLEEP_SPIN_NS;
     na_spin_init(&progress->spin);
-    progress->early_events = progress->spin.events - 1; /* none yet */
+    progress->quiet_events = progress->spin.events - 1; /* none yet */
+    progress->early_events = progress->spin.events - 1;
     na_yield_init(&progress->yield);
     na_pause_init(&progress->pause);
     progress->nap_ns = NA_SLEEP_NAP_MIN_NS;
@@ -61,6 +61,8 @@ na_progress_add(struct na_progress *progress, struct na_context *context)
         progress->epoll_fd >= 0)
         return NA_BUSY;
     progress->sources[progress->source_count++] = context;
+    atomic_fetch_or_explicit(
+        &progress->sleeping, NA_PROGRESS_SEVERAL, memory_order_relaxed);
     progress->no_block = progress->no_block && context->na_class->no_block;
     context->progress = progress;
     return NA_SUCCESS;

@@ -155,11 +155,19 @@ yields(uint64_t spun, uint64_t *next_p)
     return true;
 }
 
+/* Returns the time to spin before the next sleep. */
+static uint64_t
+spin_ns(const struct na_progress *progress)
+{
+    return progress->spin.events != progress->quiet_events ? NA_SLEEP_SPIN_NS
+                                                           : SPIN_IDLE_NS;
+}
+
 /* Returns whether to poll again after spinning spun ns. */
 static bool
 spins(struct na_progress *progress, uint64_t spun)
 {
-    return !progress->spin.sleeps && spun < progress->spin_ns &&
+    return !progress->spin.sleeps && spun < spin_ns(progress) &&
            na_spin_goes_on(&progress->spin, spun);
 }
 
@@ -189,7 +197,6 @@ lead(struct na_progress *progress, uint64_t deadline)
             return failure(progress, count);
         if (count > 0) {
             na_spin_count(&progress->spin, (uint32_t) count);
-            progress->spin_ns = NA_SLEEP_SPIN_NS;
             progress->nap_ns = NA_SLEEP_NAP_MIN_NS;
         }
         if (__builtin_expect(now >= na_progress_timer(progress), 0))
@@ -215,9 +222,9 @@ lead(struct na_progress *progress, uint64_t deadline)
         }
         na_sleep_try(progress, deadline);
         now = base_time_now();
-        spin_from = now - progress->spin_ns; /* spin only after events */
+        spin_from = now - spin_ns(progress); /* spin only after events */
     }
-    progress->spin_ns = SPIN_IDLE_NS;
+    progress->quiet_events = progress->spin.events;
     return NA_TIMEOUT;
 }
 
@@ -267,14 +274,6 @@ attend(struct na_progress *progress)
         run_timer(progress);
     if (state & NA_PROGRESS_SLEEPERS)
         na_sleep_arm_again(progress);
-}
-
-/* Notes that a poll had events. */
-static inline void
-note_events(struct na_progress *progress, uint32_t count)
-{
-    progress->spin_ns = NA_SLEEP_SPIN_NS;
-    na_spin_count(&progress->spin, count);
 }
 
 /* After a poll without waiting that found nothing. Returns the time if the thread
@@ -328,7 +327,7 @@ wait_more(struct na_progress *progress, unsigned timeout_ms, int32_t count)
     if (__builtin_expect(progress->source_count > 1, 0)) {
         count = poll_more(progress, count);
         if (count > 0)
-            note_events(progress, (uint32_t) count);
+            na_spin_count(&progress->spin, (uint32_t) count);
     }
     return wait_on(progress, timeout_ms, count);
 }
@@ -337,8 +336,7 @@ wait_more(struct na_progress *progress, unsigned timeout_ms, int32_t count)
 static inline __attribute__((always_inline)) na_return_t
 end_wait(struct na_progress *progress)
 {
-    if (__builtin_expect(progress->source_count > 1, 0) ||
-        !na_progress_is_filled(progress) ||
+    if (!na_progress_is_filled(progress) ||
         __builtin_expect(na_progress_sleepers(progress) != 0, 0))
         return wait_more(progress, progress->timeout_ms, 0);
     base_lock_exit(&progress->lock);
@@ -349,7 +347,7 @@ end_wait(struct na_progress *progress)
 static __attribute__((noinline)) na_return_t
 complete_several(struct na_progress *progress, uint32_t count)
 {
-    note_events(progress, count);
+    na_spin_count(&progress->spin, count);
     complete_all(progress->events, count);
     return end_wait(progress);
 }
@@ -370,7 +368,7 @@ na_progress_wait(struct na_progress *progress, unsigned timeout_ms)
             return complete_several(progress, (uint32_t) count);
         return wait_more(progress, progress->timeout_ms, count);
     }
-    note_events(progress, 1);
+    na_spin_count(&progress->spin, 1);
     complete(&progress->events[0]);
     return end_wait(progress);
 }

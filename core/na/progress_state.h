@@ -37,7 +37,7 @@ struct na_progress {
     bool leading; /* a thread is the leader */
     bool no_block;
     struct base_signal left; /* the leader left */
-    uint64_t spin_ns;        /* time to spin before the next sleep */
+    uint32_t quiet_events; /* spin.events when a wait last ended without any */
     uint64_t yield_ns;     /* and before the first yield of the next wait; 0 in
                                 a new context: at once */
     struct na_spin spin;   /* whether to spin */
@@ -52,11 +52,13 @@ struct na_progress {
     na_plugin_event events[NA_POLL_BATCH]; /* of the wait that has the lock */
 };
 
-/* Bits of `sleeping`: the leader sleeps; an external event loop sleeps; the
- * timer is set, a bit here since both are checked together. */
+/* Bits of `sleeping`: the leader sleeps; an external event loop sleeps. Two more are
+ * here since a poll checks all together: the timer is set; there are several
+ * sources. */
 #define NA_PROGRESS_LEADER 0x1U
 #define NA_PROGRESS_OUTSIDE 0x2U
 #define NA_PROGRESS_SLEEPERS (NA_PROGRESS_LEADER | NA_PROGRESS_OUTSIDE)
 #define NA_PROGRESS_TIMED 0x4U
+#define NA_PROGRESS_SEVERAL 0x8U
 
 #endif /* NA_PROGRESS_STATE_H */
