@@ -12,6 +12,8 @@ set_rpc(struct hg_handle *handle, struct hg_rpc *rpc)
     handle->rpc = rpc;
     handle->info.id = rpc->id;
     handle->forwardable = handle->peer.addr != NULL;
+    hg_handle_set_special(handle, HG_SPECIAL_HEADER,
+        !handle->has_header || handle->header_id != rpc->id);
 }
 
 static void

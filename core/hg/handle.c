@@ -134,6 +134,8 @@ hg_handle_change_port(struct hg_handle *handle, struct hg_port *port)
     for (unsigned i = 0; i < 2; i++)
         memset(ops[i]->part, 0, port->net.na_class->opened.op_size);
     handle->port = port;
+    handle->has_header = false;
+    hg_handle_set_special(handle, HG_SPECIAL_HEADER, true);
     handle->single = is_single(handle->hg_class, port);
     handle->tag = hg_handle_tag(handle, handle->cookie);
     return HG_SUCCESS;

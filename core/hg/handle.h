@@ -64,9 +64,10 @@ struct hg_side {
 
 /* Why a call does not take the plain path. */
 enum {
-    HG_SPECIAL_CALLS = 1, /* checksums, loopback, a deadline */
-    HG_SPECIAL_EXTRA = 2, /* it may have extra payloads */
-    HG_SPECIAL_NO_RESPONSE = 4 /* origin: no_response is set */
+    HG_SPECIAL_CALLS = 1,       /* checksums, loopback, a deadline */
+    HG_SPECIAL_EXTRA = 2,       /* it may have extra payloads */
+    HG_SPECIAL_NO_RESPONSE = 4, /* origin: no_response is set */
+    HG_SPECIAL_HEADER = 8       /* origin: the header is not one to renew */
 };
 
 struct hg_ack;
@@ -104,6 +105,8 @@ struct hg_handle {
     uint32_t timeout_ms; /* of a forward; 0: none */
     uint32_t index;      /* number in the context, lower bits of tags */
     uint32_t cookie;     /* of this request */
+    bool has_header;     /* origin: in.buffer has a header without flags */
+    hg_id_t header_id;   /* and that is its RPC */
     uint64_t tag;        /* of the response */
     uint32_t ack_count;  /* target: responses to acknowledge so far */
     /* What a cancel ends, under the progress lock: a fetch for `in` or `out`,

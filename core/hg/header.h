@@ -203,6 +203,13 @@ hg_header_word_put(void *bytes, unsigned number, uint64_t word)
     memcpy((char *) bytes + number * sizeof word, &word, sizeof word);
 }
 
+static inline void
+hg_header_half_put(void *bytes, unsigned at, uint32_t half)
+{
+    half = htole32(half);
+    memcpy((char *) bytes + at, &half, sizeof half);
+}
+
 static inline uint64_t
 hg_header_front_word(uint16_t magic, uint8_t flags, uint32_t cookie)
 {
@@ -220,6 +227,15 @@ hg_header_request_encode(void *bytes, const struct hg_header_request *header)
     hg_header_word_put(
         bytes, 2, header->payload_size | (uint64_t) header->context_id << 32);
     hg_header_word_put(bytes, 3, 0);
+}
+
+/* Changes a header without flags into that of another request of the same context
+ * for the same RPC. */
+static inline void
+hg_header_request_renew(void *bytes, uint32_t cookie, uint32_t payload_size)
+{
+    hg_header_half_put(bytes, 4, cookie);
+    hg_header_half_put(bytes, 16, payload_size);
 }
 
 static inline hg_return_t

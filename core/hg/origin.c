@@ -370,6 +370,9 @@ encode_header(struct hg_handle *handle)
         .id = handle->rpc->id};
 
     hg_header_request_encode(bytes, &header);
+    handle->has_header = header.flags == 0;
+    handle->header_id = header.id;
+    hg_handle_set_special(handle, HG_SPECIAL_HEADER, !handle->has_header);
     if (header.flags & HG_HEADER_MORE)
         hg_count(hg_class, &hg_class->counters.request_extra);
     if (header.flags & HG_HEADER_SUM)
@@ -428,8 +431,7 @@ static __attribute__((noinline, cold)) hg_return_t
 forward_rare(struct hg_handle *handle, hg_return_t ret)
 {
     handle->no_response = hg_rpc_has_no_response(handle->rpc);
-    hg_handle_set_special(
-        handle, HG_SPECIAL_NO_RESPONSE, handle->no_response);
+    hg_handle_set_special(handle, HG_SPECIAL_NO_RESPONSE, handle->no_response);
     if (handle->in.proc.extra)
         ret = hg_extra_put(handle, &handle->in, 0, 0, ret);
     if (ret != HG_SUCCESS)
@@ -494,11 +496,8 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
     if (__builtin_expect(na_progress_wakes_early(na_context), 0))
         goto rare;
     handle->out.size = 0;
-    hg_header_request_encode(handle->in.payload - HG_HEADER_REQUEST_SIZE,
-        &(struct hg_header_request){.context_id = na_context->id,
-            .cookie = handle->cookie,
-            .payload_size = (uint32_t) handle->in.size,
-            .id = handle->rpc->id});
+    hg_header_request_renew(handle->in.payload - HG_HEADER_REQUEST_SIZE,
+        handle->cookie, (uint32_t) handle->in.size);
     hg_call_begin(&handle->call, handle->cookie, HG_CALL_SEND | HG_CALL_RECV);
     hg_handle_ref_fast(handle);
     at = rt_endpoint(na_context);

@@ -49,8 +49,8 @@ static void
 request_received(struct na_op *op, const na_plugin_event *event)
 {
     struct hg_handle *handle = op->owner;
-    bool last = __builtin_expect(!handle->local, 1) &&
-                hg_single_taken(handle->port);
+    bool last =
+        __builtin_expect(!handle->local, 1) && hg_single_taken(handle->port);
 
     if (__builtin_expect(!last && take_plain(handle, event), 1))
         hg_target_queue_handler(handle);
