@@ -12,18 +12,35 @@ base_completion_queue_init(struct base_completion_queue *queue, bool single)
     base_signal_init(&queue->filled);
 }
 
-/* Called under the lock. */
-static inline void
+/* Adds an entry, unless a thread waits for one: false. Called under the lock. */
+static inline bool
 append(struct base_completion_queue *queue, struct base_completion *completion)
 {
-    uint32_t count = base_completion_count_locked(queue);
+    uint32_t count = base_completion_word(queue);
 
     if (__builtin_expect(count == 0, 1))
         queue->first = completion;
-    else
+    else if (__builtin_expect(count != BASE_COMPLETION_WAITED, 1))
         queue->last->next = completion;
+    else
+        return false;
     queue->last = completion;
     base_completion_count_set(queue, count + 1);
+    return true;
+}
+
+/* Adds an entry, and wakes all threads that wait for one. Called under the lock, which
+ * it releases. */
+static __attribute__((noinline, cold)) void
+push_waited(
+    struct base_completion_queue *queue, struct base_completion *completion)
+{
+    if (!append(queue, completion)) {
+        base_completion_count_set(queue, 0);
+        append(queue, completion);
+        base_signal_all(&queue->filled);
+    }
+    base_lock_release(&queue->lock);
 }
 
 /* Another thread has the lock. */
@@ -32,17 +49,7 @@ push_slowly(
     struct base_completion_queue *queue, struct base_completion *completion)
 {
     base_lock_acquire(&queue->lock);
-    append(queue, completion);
-    base_signal_all(&queue->filled);
-    base_lock_release(&queue->lock);
-}
-
-/* A thread waits for an entry. Called under the lock. */
-static __attribute__((noinline, cold)) void
-wake(struct base_completion_queue *queue)
-{
-    base_signal_all(&queue->filled);
-    base_lock_release(&queue->lock);
+    push_waited(queue, completion);
 }
 
 /* Calls no function on the common path, so that it saves no registers. */
@@ -58,9 +65,8 @@ base_completion_push(
         push_slowly(queue, completion);
         return;
     }
-    append(queue, completion);
-    if (__builtin_expect(queue->filled.waiters > 0, 0)) {
-        wake(queue);
+    if (__builtin_expect(!append(queue, completion), 0)) {
+        push_waited(queue, completion);
         return;
     }
     if (__builtin_expect(!base_lock_leave_used(&queue->lock), 0))
@@ -118,8 +124,10 @@ base_completion_wait(struct base_completion_queue *queue, uint64_t deadline)
     if (queue->lock.single)
         return false; /* no other thread can add entries */
     base_lock_acquire(&queue->lock);
-    while (base_completion_count_locked(queue) == 0 && in_time)
+    while (base_completion_count_locked(queue) == 0 && in_time) {
+        base_completion_count_set(queue, BASE_COMPLETION_WAITED);
         in_time = base_signal_wait(&queue->filled, &queue->lock, deadline);
+    }
     filled = base_completion_count_locked(queue) > 0;
     base_lock_release(&queue->lock);
     return filled;

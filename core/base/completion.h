@@ -18,8 +18,12 @@ struct base_completion {
     void (*run)(struct base_completion *completion);
 };
 
+/* Instead of a count of 0: a thread waits for an entry, or has waited in vain. */
+#define BASE_COMPLETION_WAITED 0x80000000U
+
 struct base_completion_queue {
-    _Atomic uint32_t count; /* written under the lock, read without */
+    /* of entries, or WAITED; written under the lock, read without */
+    _Atomic uint32_t count;
     /* Undefined if count is 0. */
     struct base_completion *first;
     struct base_completion *last;
@@ -54,14 +58,22 @@ base_completion_count(const struct base_completion_queue *queue)
 {
     /* Acquire pairs with the release in base_completion_count_set: a thread
      * that sees the count also sees what happened before the push. */
-    return atomic_load_explicit(&queue->count, memory_order_acquire);
+    return atomic_load_explicit(&queue->count, memory_order_acquire) &
+           ~BASE_COMPLETION_WAITED;
+}
+
+/* Returns the number of entries, or WAITED. */
+static inline uint32_t
+base_completion_word(const struct base_completion_queue *queue)
+{
+    return atomic_load_explicit(&queue->count, memory_order_relaxed);
 }
 
 /* Called under the lock. */
 static inline uint32_t
 base_completion_count_locked(const struct base_completion_queue *queue)
 {
-    return atomic_load_explicit(&queue->count, memory_order_relaxed);
+    return base_completion_word(queue) & ~BASE_COMPLETION_WAITED;
 }
 
 /* Called under the lock. */

@@ -82,7 +82,7 @@ HG_Trigger(hg_context_t *context, unsigned int timeout, unsigned int max_count,
     if (!context)
         return HG_INVALID_ARG;
     queue = &context->bulk.completions;
-    count = base_completion_count(queue);
+    count = base_completion_word(queue);
     if (max_count != 1 || count == 0)
         return trigger(context, timeout, max_count, actual_count_p);
     if (queue->lock.single) {

@@ -352,13 +352,27 @@ complete_several(struct na_progress *progress, uint32_t count)
     return end_wait(progress);
 }
 
+/* Another thread has the lock. */
+static __attribute__((noinline)) na_return_t
+wait_contended(struct na_progress *progress, unsigned timeout_ms)
+{
+    int32_t count;
+
+    na_progress_contend(progress);
+    count = poll_all(progress);
+    if (count > 0)
+        na_spin_count(&progress->spin, (uint32_t) count);
+    return wait_on(progress, timeout_ms, count);
+}
+
 /* One event is frequent enough to have a path of its own, without a loop. */
 na_return_t
 na_progress_wait(struct na_progress *progress, unsigned timeout_ms)
 {
     int32_t count;
 
-    na_progress_enter(progress);
+    if (__builtin_expect(!base_lock_try(&progress->lock), 0))
+        return wait_contended(progress, timeout_ms);
     /* Not in a register, which would have to be saved: most often it isn't needed. */
     progress->timeout_ms = timeout_ms;
     count = poll_events(progress->sources[0], progress->events);
