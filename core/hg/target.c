@@ -69,31 +69,14 @@ send_response(struct hg_handle *handle)
         handle->tag);
 }
 
-/* The response, which has its reference, was sent. */
-static __attribute__((noinline)) void
-answered(struct hg_handle *handle)
-{
-    hg_call_answered(&handle->call);
-    if (handle->callback)
-        hg_target_queue_callback(handle);
-    else
-        hg_handle_unref(handle, HG_REF_ANSWER);
-}
-
 /* Sends a plain response outside of the handler of its request: with a reference
  * also during submission, since the peer may get the response and make the program
  * drop the last other one. */
 static __attribute__((noinline)) hg_return_t
 respond_outside(struct hg_handle *handle)
 {
-    int32_t code;
-
     hg_handle_ref(handle, HG_REF_ANSWER);
-    code = send_response(handle);
-    if (__builtin_expect(code != NA_PLUGIN_DONE, 0))
-        return hg_target_submitted(handle, code);
-    answered(handle);
-    return HG_SUCCESS;
+    return hg_target_submitted(handle, send_response(handle));
 }
 
 /* From top to bottom what a plain response to another class takes: one without
@@ -133,10 +116,8 @@ HG_Respond(hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
      * queued. */
     code = send_response(handle);
     handle = base_same(handle);
-    if (__builtin_expect(code != NA_PLUGIN_DONE, 0))
+    if (__builtin_expect(code != NA_PLUGIN_DONE || handle->callback != NULL, 0))
         goto submitted;
-    if (__builtin_expect(handle->callback != NULL, 0))
-        goto callback;
     hg_call_answered(&handle->call);
     return HG_SUCCESS;
 
@@ -152,10 +133,6 @@ submitted:
     return hg_target_submitted(handle, code);
 flagged:
     return hg_target_respond_flagged(handle, callback, arg, out_struct);
-callback:
-    hg_handle_ref(handle, HG_REF_ANSWER);
-    answered(handle);
-    return HG_SUCCESS;
 }
 
 static void

@@ -176,6 +176,10 @@ encode_header(struct hg_handle *handle, hg_return_t result)
 hg_return_t
 hg_target_submitted(struct hg_handle *handle, int32_t code)
 {
+    if (code == NA_PLUGIN_DONE) {
+        answered(handle);
+        return HG_SUCCESS;
+    }
     if (code != NA_PLUGIN_PENDING)
         return unsent(
             handle, (hg_return_t) na_submission_failed(
@@ -210,10 +214,7 @@ hg_target_respond(struct hg_handle *handle, hg_return_t result)
         handle->tag);
     if (extra)
         return submitted_extra(handle, code);
-    if (code != NA_PLUGIN_DONE)
-        return hg_target_submitted(handle, code);
-    answered(handle);
-    return HG_SUCCESS;
+    return hg_target_submitted(handle, code);
 }
 
 /* Completes an encoding, with result ret, that spilled. If the origin has to

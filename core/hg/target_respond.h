@@ -26,7 +26,7 @@ hg_return_t hg_target_send_code(struct hg_handle *handle, hg_return_t code);
  * responded. */
 bool hg_target_respond_code(struct hg_handle *handle, hg_return_t code);
 
-/* A response, which has its reference, is pending, or was not submitted. */
+/* A response, which has its reference, was submitted with this code. */
 hg_return_t hg_target_submitted(struct hg_handle *handle, int32_t code);
 
 /* Completes the operation of a pending response. */
