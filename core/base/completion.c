@@ -12,7 +12,7 @@ base_completion_queue_init(struct base_completion_queue *queue, bool single)
     base_signal_init(&queue->filled);
 }
 
-/* Adds an entry, unless a thread waits for one: false. Called under the lock. */
+/* Adds an entry, unless the count is WAITED: false. Called under the lock. */
 static inline bool
 append(struct base_completion_queue *queue, struct base_completion *completion)
 {

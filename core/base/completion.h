@@ -24,7 +24,7 @@ struct base_completion {
 struct base_completion_queue {
     /* of entries, or WAITED; written under the lock, read without */
     _Atomic uint32_t count;
-    /* Undefined if count is 0. */
+    /* Undefined if there is no entry. */
     struct base_completion *first;
     struct base_completion *last;
     struct base_lock lock;

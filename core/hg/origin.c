@@ -425,6 +425,18 @@ forward_encoded(struct hg_handle *handle)
     return submitted(handle, awaiting, code);
 }
 
+/* Writes the header of a request whose handle has none for its RPC, if nothing else
+ * keeps the request from being plain; else false. */
+static __attribute__((noinline)) bool
+write_header(struct hg_handle *handle)
+{
+    if (handle->special != HG_SPECIAL_HEADER ||
+        hg_rpc_has_no_response(handle->rpc))
+        return false;
+    encode_header(handle);
+    return true;
+}
+
 /* Forwards a request that is not plain, or is to wake the leader, or whose
  * arguments, encoded with result ret, did not fit into the message. */
 static __attribute__((noinline, cold)) hg_return_t
@@ -487,10 +499,13 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
     plain = hg_message_encode(&handle->in, handle->hg_class->in_offset,
         handle->in.end, handle->rpc->in_proc, in_struct, &ret);
     handle = base_same(handle);
-    if (__builtin_expect(!plain, 0) ||
-        __builtin_expect(
-            handle->special | hg_rpc_has_no_response(handle->rpc), 0) ||
-        __builtin_expect(base_is_observed(), 0))
+    if (__builtin_expect(!plain, 0))
+        goto rare;
+    if (__builtin_expect(
+            handle->special | hg_rpc_has_no_response(handle->rpc), 0))
+        goto special;
+with_header:
+    if (__builtin_expect(base_is_observed(), 0))
         goto rare;
     na_context = handle->port->na_context;
     if (__builtin_expect(na_progress_wakes_early(na_context), 0))
@@ -518,6 +533,9 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
         goto submitted;
     return HG_SUCCESS;
 
+special:
+    if (write_header(handle))
+        goto with_header;
 rare:
     return forward_rare(handle, ret);
 not_posted:

@@ -83,7 +83,7 @@ HG_Trigger(hg_context_t *context, unsigned int timeout, unsigned int max_count,
         return HG_INVALID_ARG;
     queue = &context->bulk.completions;
     count = base_completion_word(queue);
-    if (max_count != 1 || count == 0)
+    if (max_count != 1 || count == 0 || count == BASE_COMPLETION_WAITED)
         return trigger(context, timeout, max_count, actual_count_p);
     if (queue->lock.single) {
         completion = base_completion_remove_of(queue, count);

@@ -128,7 +128,7 @@ special:
 outside:
     return respond_outside(handle);
 submitted:
-    /* The completion may have dropped it already. */
+    /* For a response that is pending, or was not sent, or has a callback. */
     hg_handle_ref(handle, HG_REF_ANSWER);
     return hg_target_submitted(handle, code);
 flagged:

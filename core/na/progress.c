@@ -114,14 +114,13 @@ na_progress_wake_early(struct na_context *context)
 {
     struct na_progress *progress = context->progress;
 
-    if (sched_getcpu() !=
-        atomic_load_explicit(&progress->sleeper_cpu, memory_order_relaxed))
-        return;
     if (!atomic_exchange_explicit(
             &context->wakes_early, false, memory_order_relaxed))
         return;
     na_sleep_wakes_early(progress, false);
-    na_sleep_wake(progress);
+    if (sched_getcpu() ==
+        atomic_load_explicit(&progress->sleeper_cpu, memory_order_relaxed))
+        na_sleep_wake(progress);
 }
 
 /* Called under the lock. */

@@ -45,8 +45,8 @@ na_return_t na_progress_poll(struct na_progress *progress);
  * plugin must be polled. [any thread] */
 void na_progress_notify(struct na_progress *progress);
 
-/* Returns whether the next na_progress_caller_runs on the leader's processor wakes
- * it. */
+/* Returns whether the next na_progress_caller_runs wakes the leader, if that sleeps
+ * on the caller's processor. */
 static inline bool
 na_progress_wakes_early(const struct na_context *context)
 {
@@ -58,8 +58,8 @@ na_progress_wakes_early(const struct na_context *context)
 void na_progress_wake_early(struct na_context *context);
 
 /* The calling thread uses an answer, or is about to send a request that will be
- * answered: wakes the leader if that sleeps on this processor without having spun,
- * once for each sleep, and not again before an event has arrived. Otherwise the
+ * answered: wakes the leader if that sleeps on this processor without having spun.
+ * Only the first caller in each sleep does, and none before another event has arrived. Otherwise the
  * answer would wake the leader, and the thread that the leader wakes in turn would
  * preempt it: a thread that is seldom runnable while others run gets little credit
  * from the scheduler. A leader on another processor is not preempted by this

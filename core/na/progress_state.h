@@ -37,11 +37,12 @@ struct na_progress {
     bool leading; /* a thread is the leader */
     bool no_block;
     struct base_signal left; /* the leader left */
-    uint32_t quiet_events; /* spin.events when a wait last ended without any */
-    uint64_t yield_ns;     /* and before the first yield of the next wait; 0 in
-                                a new context: at once */
-    struct na_spin spin;   /* whether to spin */
-    uint32_t early_events; /* spin.events at the last early wake-up */
+    uint32_t quiet_events;   /* spin.events when a wait last ended in vain */
+    uint64_t
+        yield_ns; /* time to spin before the first yield of the next wait; 0
+                            in a new context: at once */
+    struct na_spin spin;     /* whether to spin */
+    uint32_t early_events;   /* spin.events at the last early wake-up */
     _Atomic int sleeper_cpu; /* where it slept that may be woken early */
     struct na_yield yield;   /* whether to yield */
     struct na_pause pause;   /* of the yields of polls */

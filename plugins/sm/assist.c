@@ -132,8 +132,9 @@ next_number(na_plugin_class *cls)
     return number;
 }
 
-/* An owner that takes none is asked for one operation, or slice, of so many; those
- * of long ones are doubled with each in vain. [conn->lock] */
+/* An owner that takes no pieces is asked once in so many operations, or slices of long
+ * ones: of these first in LESS, then in twice as many after each range in vain, up to
+ * SELDOM. [conn->lock] */
 static uint32_t
 period(const struct sm_conn *conn, bool is_long)
 {

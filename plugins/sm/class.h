@@ -81,7 +81,7 @@ struct na_plugin_class {
     uint32_t max_expected;
     uint32_t longest; /* the larger of the two: of payloads in its rings */
     uint32_t short_unexpected; /* the same two, or SM_RING_SHORT if that is */
-    uint32_t short_expected;   /* less: what is sent without a call */
+    uint32_t short_expected;   /* less: what send_lines may send */
     uint32_t ring_capacity;    /* of the rings that this class sends into */
     uint64_t queue_limit;      /* bytes of unexpected messages in a context */
     uint64_t send_timeout_ns;

@@ -54,7 +54,7 @@ struct sm_conn {
     bool unassisted;               /* the peer has declined to copy a range */
     struct sm_range *range;        /* that the peer may copy, or NULL */
     uint32_t range_vain; /* ranges since the last one that it helped with, */
-    uint32_t range_passed[2]; /* and operations, short and long, since then */
+    uint32_t range_passed[2]; /* and since it was asked: short, long ones */
     struct sm_conn *stall_next;
 
     /* The rest: progress; down to called, lock as well to write, so that

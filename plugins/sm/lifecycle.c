@@ -46,7 +46,6 @@ at_most(uint32_t size, uint32_t most)
     return size < most ? size : most;
 }
 
-/* Sizes and settings. */
 /* By the setting: 0 never, 1 where the processor can, 2 always, which tests use. */
 static bool
 demotes(uint64_t setting)
@@ -54,6 +53,7 @@ demotes(uint64_t setting)
     return setting == 2 || (setting == 1 && sm_ring_can_demote());
 }
 
+/* Sizes and settings. */
 static void
 configure(na_plugin_class *cls, const na_plugin_open_info *info)
 {

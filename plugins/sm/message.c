@@ -122,8 +122,8 @@ demote(na_plugin_ctx *ctx, const unsigned char *end, const bool single)
 
 static_assert(SM_CONTEXTS == 256 && SM_TAG_MAX == UINT32_MAX, "is_valid");
 
-/* Whether they are numbers of a context and a tag. One comparison: gcc makes several
- * of two. */
+/* Whether they are numbers of a context and a tag. One comparison: for two, gcc
+ * computes both results before it branches. */
 static inline bool
 is_valid(uint32_t peer_ctx, uint64_t tag)
 {
