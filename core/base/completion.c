@@ -86,7 +86,7 @@ pop(struct base_completion_queue *queue)
     return first;
 }
 
-struct base_completion *
+__attribute__((cold)) struct base_completion *
 base_completion_take(struct base_completion_queue *queue,
     bool (*own)(const struct base_completion *completion))
 {
@@ -114,7 +114,7 @@ base_completion_take(struct base_completion_queue *queue,
     return taken;
 }
 
-bool
+__attribute__((cold)) bool
 base_completion_wait(struct base_completion_queue *queue, uint64_t deadline)
 {
     bool in_time = true, filled;

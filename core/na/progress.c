@@ -264,7 +264,7 @@ wait_filled(struct na_progress *progress, unsigned timeout_ms)
 }
 
 /* After a poll: runs the timer, and arms the plugins for a sleeper. */
-static __attribute__((noinline)) void
+static __attribute__((noinline, cold)) void
 attend(struct na_progress *progress)
 {
     uint32_t state = na_progress_sleepers(progress);
@@ -352,7 +352,7 @@ complete_several(struct na_progress *progress, uint32_t count)
 }
 
 /* Another thread has the lock. */
-static __attribute__((noinline)) na_return_t
+static __attribute__((noinline, cold)) na_return_t
 wait_contended(struct na_progress *progress, unsigned timeout_ms)
 {
     int32_t count;
