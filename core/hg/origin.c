@@ -474,10 +474,21 @@ not_forwardable(const struct hg_handle *handle)
     return !handle || !handle->forwardable ? HG_INVALID_ARG : HG_BUSY;
 }
 
+/* Begins a handle's next request. The tag is hg_handle_tag(handle, handle->cookie). */
+static inline __attribute__((always_inline)) void
+next_request(struct hg_handle *handle, hg_cb_t callback, void *arg)
+{
+    const struct hg_net *net = &handle->port->net;
+
+    handle->callback = callback;
+    handle->arg = arg;
+    handle->cookie++;
+    handle->tag = (handle->tag + net->tag_step) & net->tag_mask;
+}
+
 /* From top to bottom what a plain request to another class takes: one without
  * flags or a deadline, with a response. All else is at the end, out of line.
- * Only the handle is used after the proc, so that few registers are saved. The tag
- * is hg_handle_tag(handle, handle->cookie). */
+ * Only the handle is used after the proc, so that few registers are saved. */
 hg_return_t
 HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
 {
@@ -491,11 +502,7 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
         return not_forwardable(handle);
     if (__builtin_expect(handle->special & HG_SPECIAL_EXTRA, 0))
         goto again;
-    handle->callback = callback;
-    handle->arg = arg;
-    handle->cookie++;
-    handle->tag =
-        (handle->tag + handle->port->net.tag_step) & handle->port->net.tag_mask;
+    next_request(handle, callback, arg);
     plain = hg_message_encode(&handle->in, handle->hg_class->in_offset,
         handle->in.end, handle->rpc->in_proc, in_struct, &ret);
     handle = base_same(handle);
