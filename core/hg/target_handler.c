@@ -80,8 +80,9 @@ hg_target_run_last(struct base_completion *completion)
         hg_target_respond_run(completion);
         return;
     }
+    /* The count is that of the request before, unless this one was fetched. */
     if (!(handle->in.flags & HG_MESSAGE_FETCHED))
-        hg_handle_ref(handle, 1);
+        atomic_store_explicit(&handle->refs, 1, memory_order_relaxed);
     hg_target_respond_code(handle, HG_NODEV);
     hg_handle_unref(handle, 1);
 }

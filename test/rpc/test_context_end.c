@@ -155,6 +155,36 @@ second_end(struct second *second, struct session *s)
     ck_assert_int_eq(HG_Finalize(second->hg_class), HG_SUCCESS);
 }
 
+/* All requests are received with one handle. */
+static void
+one_receive(struct hg_init_info *info)
+{
+    info->request_post_init = 1;
+    info->request_post_incr = -1;
+}
+
+static const struct session_setup setup_one_receive = {
+    .init = one_receive, .open = large_open, .stopping = rpcs_stopping};
+
+/* Forwards the handle once; the second target handles it. */
+static void
+second_handles(struct second *second, struct session *s, hg_handle_t handle,
+    void *in_struct)
+{
+    uint64_t deadline = session_now_ms() + test_count(TEST_WAIT_MS);
+    struct call call = {.called = 0};
+
+    ck_assert_int_eq(
+        HG_Forward(handle, call_done, &call, in_struct), HG_SUCCESS);
+    while (call.called == 0) {
+        ck_assert_uint_lt(session_now_ms(), deadline);
+        session_drain(second->context);
+        session_step(s, 0);
+    }
+    ck_assert_int_eq(call.ret, HG_SUCCESS);
+    session_drain(second->context);
+}
+
 static const struct {
     enum rpc rpc;
     uint32_t size; /* length of a blob in bytes; 0: the input is a number */
@@ -169,21 +199,23 @@ START_TEST(context_destroy_with_unhandled_request)
     struct call call = {.called = 0};
     blob_t in = blob_make(unhandled[_i].size + 4, 1);
     uint64_t number = 1;
+    void *in_struct = unhandled[_i].size > 0 ? (void *) &in : &number;
     hg_handle_t handle;
 
-    session_begin(&s, 0, &setup);
+    session_begin(&s, 0, &setup_one_receive);
     second_begin(&second, &s);
     handle = session_handle(&s, rpcs_id(unhandled[_i].rpc));
     ck_assert_int_eq(HG_Reset(handle, second.addr, 0), HG_SUCCESS);
-    ck_assert_int_eq(HG_Forward(handle, call_done, &call,
-                         unhandled[_i].size > 0 ? (void *) &in : &number),
-        HG_SUCCESS);
+    /* The target's handle is one that has been used. */
+    second_handles(&second, &s, handle, in_struct);
+    ck_assert_int_eq(
+        HG_Forward(handle, call_done, &call, in_struct), HG_SUCCESS);
     ck_assert_int_eq(
         HG_Progress(second.context, test_count(TEST_WAIT_MS)), HG_SUCCESS);
     ck_assert_int_eq(HG_Context_destroy(second.context), HG_SUCCESS);
     session_wait(&s, &call.called, 1);
     ck_assert_int_eq(call.ret, unhandled[_i].ret);
-    ck_assert_uint_eq(rpcs_shared()->handled[unhandled[_i].rpc], 0);
+    ck_assert_uint_eq(rpcs_shared()->handled[unhandled[_i].rpc], 1);
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
     blob_free(&in);
     second_end(&second, &s);
