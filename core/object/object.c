@@ -23,6 +23,10 @@
 #endif
 #define OWN_CLASS (sizeof(ElfW(Addr)) == 8 ? ELFCLASS64 : ELFCLASS32)
 
+/* The linker puts it where the header of this object's own file is. */
+extern const ElfW(Ehdr) __ehdr_start /* NOLINT: the linker's name */
+    __attribute__((visibility("hidden")));
+
 struct object {
     int fd;
     uint64_t length;
@@ -76,21 +80,6 @@ elf_machine_name(unsigned machine)
     return "an unknown machine";
 }
 
-/* Returns the machine of this process, or EM_NONE. */
-static unsigned
-own_machine(void)
-{
-    ElfW(Ehdr) header = {.e_machine = EM_NONE};
-    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-
-    if (fd < 0)
-        return EM_NONE;
-    if (pread(fd, &header, sizeof header, 0) != (ssize_t) sizeof header)
-        header.e_machine = EM_NONE;
-    close(fd);
-    return header.e_machine;
-}
-
 static bool
 check_ident(const struct object *object)
 {
@@ -123,14 +112,14 @@ static bool
 check_header(struct object *object)
 {
     const ElfW(Ehdr) *header = &object->header;
-    unsigned own = own_machine();
+    unsigned own = __ehdr_start.e_machine;
 
     if (!check_ident(object))
         return false;
     if (!read_at(object, 0, &object->header, sizeof object->header))
         return refuse(object, "it is cut off: its %llu bytes end in its header",
             (unsigned long long) object->length);
-    if (own != EM_NONE && header->e_machine != own)
+    if (header->e_machine != own)
         return refuse(object,
             "it is built for %s (%u), this process is %s (%u)",
             elf_machine_name(header->e_machine), header->e_machine,
@@ -165,19 +154,22 @@ check_table(const struct object *object, const char *name, uint64_t offset,
     return true;
 }
 
-/* Returns whether the dynamic segment marks an executable. */
+/* Returns whether the dynamic segment, of which the first entries are looked at,
+ * marks an executable. dlopen refuses all of them, with a less clear message. */
 static bool
 is_program(const struct object *object, const ElfW(Phdr) * segment)
 {
-    ElfW(Dyn) entry;
+    ElfW(Dyn) entries[128];
+    size_t size = segment->p_filesz < sizeof entries
+                      ? (size_t) segment->p_filesz
+                      : sizeof entries;
 
-    for (uint64_t at = 0;
-         at + sizeof entry <= segment->p_filesz &&
-         read_at(object, segment->p_offset + at, &entry, sizeof entry) &&
-         entry.d_tag != DT_NULL;
-         at += sizeof entry)
-        if (entry.d_tag == DT_FLAGS_1)
-            return entry.d_un.d_val & DF_1_PIE;
+    if (!read_at(object, segment->p_offset, entries, size))
+        return false;
+    for (size_t i = 0;
+         i < size / sizeof entries[0] && entries[i].d_tag != DT_NULL; i++)
+        if (entries[i].d_tag == DT_FLAGS_1)
+            return entries[i].d_un.d_val & DF_1_PIE;
     return false;
 }
 
@@ -205,7 +197,8 @@ check_segments(const struct object *object)
             continue;
         dynamic = true;
         if (is_program(object, &segment))
-            return refuse(object, "it is an executable, not a shared object");
+            return refuse(
+                object, "it is %s, not a shared object", "an executable");
     }
     return dynamic ? true : refuse(object, "it has no dynamic segment");
 }

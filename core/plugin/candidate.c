@@ -79,11 +79,22 @@ check_library(const char *real, struct plugin_fault *fault)
     return ret == NA_SUCCESS ? plugin_trust_folder_of(real, fault) : ret;
 }
 
+/* Whether a path in a real folder is real: realpath looks at each folder again. */
+static bool
+is_real(const char *path)
+{
+    struct stat st;
+
+    return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 /* Sets library_path to the real path of the shared object at path. */
 static na_return_t
-set_library_path(struct plugin_candidate *candidate, const char *path)
+set_library_path(
+    struct plugin_candidate *candidate, const char *path, bool in_real_folder)
 {
-    candidate->library_path = realpath(path, NULL);
+    candidate->library_path =
+        in_real_folder && is_real(path) ? strdup(path) : realpath(path, NULL);
     if (!candidate->library_path)
         return plugin_fault_errno(&candidate->fault,
             errno == EACCES ? TALARIA_STAGE_PERMISSION
@@ -102,11 +113,11 @@ find_library(struct plugin_candidate *candidate)
     na_return_t ret;
 
     if (library[0] == '/')
-        return set_library_path(candidate, library);
+        return set_library_path(candidate, library, false);
     if (asprintf(&path, "%.*s/%s", (int) (slash - candidate->path),
             candidate->path, library) < 0)
         return NA_NOMEM;
-    ret = set_library_path(candidate, path);
+    ret = set_library_path(candidate, path, !strchr(library, '/'));
     free(path);
     return ret;
 }
@@ -165,7 +176,7 @@ na_return_t
 plugin_candidate_set_library(struct plugin_candidate *candidate)
 {
     char *library, *manifest = NULL;
-    na_return_t ret = set_library_path(candidate, candidate->path);
+    na_return_t ret = set_library_path(candidate, candidate->path, false);
 
     if (ret != NA_SUCCESS)
         return ret == NA_NOMEM ? ret : NA_SUCCESS;

@@ -6,6 +6,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #ifdef __x86_64__
+#if __has_include(<sys/platform/x86.h>)
+#include <sys/platform/x86.h>
+#endif
 #include <cpuid.h>
 #endif
 
@@ -15,10 +18,14 @@
 #define CPUID_FEATURES 7U
 #define CPUID_CLDEMOTE (1U << 25) /* in ECX */
 
+/* The C library has asked the processor already, if it says so: in a virtual machine
+ * CPUID takes tens of microseconds. */
 bool
 sm_ring_can_demote(void)
 {
-#ifdef __x86_64__
+#if defined(__x86_64__) && defined(CPU_FEATURE_PRESENT)
+    return CPU_FEATURE_PRESENT(CLDEMOTE) != 0;
+#elif defined(__x86_64__)
     unsigned int a, b, c, d;
 
     return __get_cpuid_count(CPUID_FEATURES, 0, &a, &b, &c, &d) != 0 &&
