@@ -236,7 +236,8 @@ hg_handle_unref(struct hg_handle *handle, int32_t count)
 }
 
 /* hg_handle_unref for references that are usually the last ones: no other thread
- * can add one then. */
+ * can add one then. The count is left as it is: whoever uses the handle next sets
+ * it. */
 static inline void
 hg_handle_unref_last(struct hg_handle *handle, int32_t count)
 {
