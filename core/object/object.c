@@ -154,8 +154,8 @@ check_table(const struct object *object, const char *name, uint64_t offset,
     return true;
 }
 
-/* Returns whether the dynamic segment, of which the first entries are looked at,
- * marks an executable. dlopen refuses all of them, with a less clear message. */
+/* Returns whether one of the first 128 entries of the dynamic segment marks an
+ * executable. dlopen refuses others too, with a less clear message. */
 static bool
 is_program(const struct object *object, const ElfW(Phdr) * segment)
 {

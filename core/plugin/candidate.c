@@ -79,7 +79,8 @@ check_library(const char *real, struct plugin_fault *fault)
     return ret == NA_SUCCESS ? plugin_trust_folder_of(real, fault) : ret;
 }
 
-/* Whether a path in a real folder is real: realpath looks at each folder again. */
+/* Returns whether a path in a folder with a real path is real, too: it is not a
+ * link. realpath would look at each folder again. */
 static bool
 is_real(const char *path)
 {

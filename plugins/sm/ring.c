@@ -18,8 +18,8 @@
 #define CPUID_FEATURES 7U
 #define CPUID_CLDEMOTE (1U << 25) /* in ECX */
 
-/* The C library has asked the processor already, if it says so: in a virtual machine
- * CPUID takes tens of microseconds. */
+/* glibc executes CPUID when a process starts, and keeps the result. In a virtual
+ * machine the instruction takes some 20 us. */
 bool
 sm_ring_can_demote(void)
 {

@@ -26,6 +26,15 @@ is_end(hg_return_t ret)
            ret == HG_IO_ERROR;
 }
 
+/* Notes a call that did not succeed. */
+static void
+note_end(struct flood *flood, hg_return_t ret)
+{
+    if (!is_end(ret))
+        flood->wrong = ret;
+    atomic_fetch_add(&flood->ended, 1);
+}
+
 static hg_return_t on_answer(const struct hg_cb_info *info);
 
 static void
@@ -33,11 +42,8 @@ forward(struct flood *flood, hg_handle_t handle)
 {
     hg_return_t ret = HG_Forward(handle, on_answer, flood, NULL);
 
-    if (ret == HG_SUCCESS)
-        return;
-    if (!is_end(ret))
-        flood->wrong = ret;
-    atomic_fetch_add(&flood->ended, 1);
+    if (ret != HG_SUCCESS)
+        note_end(flood, ret);
 }
 
 static hg_return_t
@@ -48,11 +54,9 @@ on_answer(const struct hg_cb_info *info)
     if (info->ret == HG_SUCCESS) {
         atomic_fetch_add(&flood->answered, 1);
         forward(flood, info->info.forward.handle);
-        return HG_SUCCESS;
+    } else {
+        note_end(flood, info->ret);
     }
-    if (!is_end(info->ret))
-        flood->wrong = info->ret;
-    atomic_fetch_add(&flood->ended, 1);
     return HG_SUCCESS;
 }
 

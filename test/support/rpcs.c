@@ -334,7 +334,7 @@ rpcs_stop(struct session *session)
     ck_assert_int_eq(session_forward(session, handle, NULL), HG_SUCCESS);
     session_stop(session);
     ret = session_forward(session, handle, NULL);
-    /* NODEV: it arrived while the target destroyed its context. */
+    /* NODEV: the request arrived while the target destroyed its context. */
     ck_assert_msg(ret == HG_SUCCESS || ret == HG_NODEV || ret == HG_HOSTUNREACH,
         "HG_Forward: %s", HG_Error_to_string(ret));
     ck_assert_int_eq(HG_Destroy(handle), HG_SUCCESS);
