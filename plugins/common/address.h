@@ -16,7 +16,10 @@ struct tp_addr {
     struct tp_keyed keyed; /* owner: the plugin's, most often NULL; key: hash */
     const void *name;      /* in the address itself; NULL: in no table */
     uint32_t length;       /* bytes of it */
-    _Atomic uint32_t refs;
+    union {
+        _Atomic uint32_t refs;
+        uint32_t single_refs; /* the same, if the class has one thread */
+    };
 };
 
 uint64_t tp_addr_hash(const void *name, size_t length);
@@ -39,9 +42,7 @@ static inline void
 tp_addr_hold(struct tp_addr *addr, const bool single)
 {
     if (single)
-        atomic_store_explicit(&addr->refs,
-            atomic_load_explicit(&addr->refs, memory_order_relaxed) + 1,
-            memory_order_relaxed);
+        addr->single_refs++;
     else
         atomic_fetch_add_explicit(&addr->refs, 1, memory_order_relaxed);
 }
@@ -66,11 +67,10 @@ tp_addr_release_shared(struct tp_addr *addr)
 static inline bool
 tp_addr_release_single(struct tp_addr *addr)
 {
-    uint32_t refs = atomic_load_explicit(&addr->refs, memory_order_relaxed);
-
-    if (refs > 1)
-        atomic_store_explicit(&addr->refs, refs - 1, memory_order_relaxed);
-    return refs > 1;
+    if (addr->single_refs <= 1)
+        return false;
+    addr->single_refs--;
+    return true;
 }
 
 /* What follows "scheme://" in text. INVALID_ARG, or PROTONOSUPPORT of another

@@ -158,8 +158,16 @@ sm_addr_dup(na_plugin_class *cls, na_plugin_addr *addr)
 void
 sm_addr_free(na_plugin_class *cls, na_plugin_addr *addr)
 {
-    if (!(cls->single ? tp_addr_release_single(&addr->addr)
-                      : tp_addr_release_shared(&addr->addr)))
+    if (cls->single)
+        sm_addr_free_single(cls, addr);
+    else if (!tp_addr_release_shared(&addr->addr))
+        release_last(cls, addr);
+}
+
+void
+sm_addr_free_single(na_plugin_class *cls, na_plugin_addr *addr)
+{
+    if (__builtin_expect(!tp_addr_release_single(&addr->addr), 0))
         release_last(cls, addr);
 }
 

@@ -70,6 +70,7 @@ int32_t sm_addr_lookup(
     na_plugin_class *cls, const char *name, na_plugin_addr **addr_p);
 void sm_addr_dup(na_plugin_class *cls, na_plugin_addr *addr);
 void sm_addr_free(na_plugin_class *cls, na_plugin_addr *addr);
+void sm_addr_free_single(na_plugin_class *cls, na_plugin_addr *addr);
 int32_t sm_addr_equal(
     na_plugin_class *cls, const na_plugin_addr *a, const na_plugin_addr *b);
 uint64_t sm_addr_hash(na_plugin_class *cls, const na_plugin_addr *addr);

@@ -15,9 +15,13 @@ struct na_plugin_ctx {
     uint32_t id;
     /* what its polls have to do besides: results in ready, and bits_set */
     _Atomic uint32_t pending;
-    /* The thread that polled last; + 1: and then submitted a put or get. Any thread
-     * writes it: a guide for bursts and for written, no guard. */
-    _Atomic uintptr_t poller;
+    union {
+        /* The thread that polled last; + 1: and then submitted a put or get. Any
+         * thread writes it: a guide for bursts and for written, no guard. */
+        _Atomic uintptr_t poller;
+        /* If the class has one thread: its countdown at the last put or get. */
+        uint32_t submitted_at;
+    };
 
     struct tp_lock lock; /* guards all down to rma_active, and wake */
     bool alive;

@@ -54,13 +54,13 @@ sm_match_end(struct sm_op *op, uint32_t length, uint32_t tag,
     na_plugin_addr *source, na_plugin_event *event)
 {
     event->op = op;
-    /* Between them: gcc would collect the stores in a vector first. */
+    event->status = NA_PLUGIN_OK;
+    /* Between them: gcc would collect the stores in registers first. */
     sm_op_set(op, SM_OP_IDLE);
     event->buffer = op->recv.buffer;
     event->length = length;
     event->source = source;
     event->tag = tag;
-    event->status = NA_PLUGIN_OK;
     event->flags = NA_PLUGIN_EVENT_MESSAGE;
 }
 

@@ -53,10 +53,26 @@ send_later(na_plugin_ctx *ctx, struct sm_op *op, const void *buffer,
     return NA_PLUGIN_PENDING;
 }
 
+/* Sends over a locked connection that is not known to have room. Drops the lock. */
+static __attribute__((noinline)) int32_t
+send_behind(na_plugin_ctx *ctx, struct sm_op *op, const void *buffer,
+    struct sm_conn *conn, uint64_t word, uint32_t tag)
+{
+    if (conn->queue.head != NULL)
+        return send_later(ctx, op, buffer, conn, word, tag);
+    sm_ring_release(&conn->tx);
+    if (!sm_ring_put(&conn->tx, word, tag, buffer, sm_ring_length(word)))
+        return send_later(ctx, op, buffer, conn, word, tag);
+    conn->sent++;
+    if (sm_ring_sleeps(&conn->tx, sm_ring_target(word)))
+        sm_conn_wake_peer(ctx->cls, conn);
+    tp_lock_drop(&conn->lock);
+    return NA_PLUGIN_DONE;
+}
+
 /* Slow path, with the arguments of the ABI's functions and the kind for their
  * flags: a send that is not short, or is refused; to oneself, or the first one to
- * a peer; or whose connection another thread is sending to, or is not known to
- * have room. */
+ * a peer; or whose connection another thread is sending to. */
 static __attribute__((noinline)) int32_t
 send_slowly(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
     void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
@@ -77,17 +93,7 @@ send_slowly(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
     int32_t ret = sm_connect_lock(cls, peer, &conn);
     if (ret != NA_PLUGIN_OK)
         return ret;
-    if (conn->queue.head != NULL)
-        return send_later(ctx, op, buffer, conn, word, (uint32_t) tag);
-    sm_ring_release(&conn->tx);
-    if (!sm_ring_put(
-            &conn->tx, word, (uint32_t) tag, buffer, (uint32_t) length))
-        return send_later(ctx, op, buffer, conn, word, (uint32_t) tag);
-    conn->sent++;
-    if (sm_ring_sleeps(&conn->tx, peer_ctx))
-        sm_conn_wake_peer(cls, conn);
-    tp_lock_drop(&conn->lock);
-    return NA_PLUGIN_DONE;
+    return send_behind(ctx, op, buffer, conn, word, (uint32_t) tag);
 }
 
 /* After a send to a context that may sleep. Drops the lock. */
@@ -130,27 +136,33 @@ is_valid(uint32_t peer_ctx, uint64_t tag)
     return (tag >> 32 | peer_ctx >> 8) == 0;
 }
 
-/* The connection to send to, locked, if the record is known to fit; else NULL. It is
- * then up to send_slowly. */
+/* The connection to send to, locked; else NULL. It is then up to send_slowly. */
 static inline __attribute__((always_inline)) struct sm_conn *
-lock_with_room(na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
-    uint32_t length, const bool single)
+lock_connected(
+    na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag, const bool single)
 {
+    if (__builtin_expect(!is_valid(peer_ctx, tag), 0))
+        return NULL;
     /* acquire: pairs with the release where connections are made */
     struct sm_conn *conn =
         atomic_load_explicit(&peer->conn, memory_order_acquire);
-    if (__builtin_expect(!is_valid(peer_ctx, tag) || conn == NULL ||
-                             !tp_lock_try_fast(&conn->lock, single),
-            0))
-        return NULL;
-
-    bool same = single ||
-                atomic_load_explicit(&peer->conn, memory_order_relaxed) == conn;
     if (__builtin_expect(
-            same && sm_ring_has_room(&conn->tx, sm_ring_record(length)), 1))
+            conn == NULL || !tp_lock_try_fast(&conn->lock, single), 0))
+        return NULL;
+    if (single ||
+        __builtin_expect(
+            atomic_load_explicit(&peer->conn, memory_order_relaxed) == conn, 1))
         return conn;
-    tp_lock_drop_fast(&conn->lock, single);
+    tp_lock_drop(&conn->lock);
     return NULL;
+}
+
+/* Whether the record of a message is known to fit. */
+static inline bool
+has_room(const struct sm_conn *conn, uint64_t length)
+{
+    return __builtin_expect(
+        sm_ring_has_room(&conn->tx, sm_ring_record((uint32_t) length)), 1);
 }
 
 /* Sends a message of more than two lines, whose lines are demoted now or in the next
@@ -165,17 +177,17 @@ send_lines(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
                                                    : cls->short_expected;
     bool single = cls->single;
     struct sm_conn *conn =
-        length <= shortest
-            ? lock_with_room(peer, peer_ctx, tag, (uint32_t) length, single)
-            : NULL;
+        length <= shortest ? lock_connected(peer, peer_ctx, tag, single) : NULL;
     if (conn == NULL)
         return send_slowly(
             ctx, op, buffer, length, buffer_data, peer, peer_ctx, tag, kind);
+    uint64_t word = sm_ring_word(kind, ctx->id, peer_ctx, (uint32_t) length);
+    if (!has_room(conn, length))
+        return send_behind(ctx, op, buffer, conn, word, (uint32_t) tag);
 
     const unsigned char *record = conn->tx.record;
-    sm_ring_append_lines(&conn->tx,
-        sm_ring_word(kind, ctx->id, peer_ctx, (uint32_t) length),
-        (uint32_t) tag, buffer, (uint32_t) length);
+    sm_ring_append_lines(
+        &conn->tx, word, (uint32_t) tag, buffer, (uint32_t) length);
     const unsigned char *end = cls->demotes ? conn->tx.record : record;
     for (; end > record; end -= (ptrdiff_t) 2 * SM_RING_LINE)
         demote(ctx, end, single);
@@ -189,7 +201,8 @@ send_lines(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
 static_assert(SM_RING_TWO_LINES <= NA_PLUGIN_MESSAGE_SIZE_MIN,
     "send_message need not compare with the longest message");
 
-/* The common case calls nothing, so that it saves few registers. */
+/* The common case calls nothing, and keeps few values, so that it saves few
+ * registers. */
 static inline __attribute__((always_inline)) int32_t
 send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
     void *buffer_data, na_plugin_addr *peer, uint32_t peer_ctx, uint64_t tag,
@@ -198,19 +211,19 @@ send_message(na_plugin_ctx *ctx, void *op, const void *buffer, uint64_t length,
     if (__builtin_expect(length > SM_RING_TWO_LINES, 0))
         return send_lines(
             ctx, op, buffer, length, buffer_data, peer, peer_ctx, tag, kind);
-    struct sm_conn *conn =
-        lock_with_room(peer, peer_ctx, tag, (uint32_t) length, single);
+    struct sm_conn *conn = lock_connected(peer, peer_ctx, tag, single);
     if (__builtin_expect(conn == NULL, 0))
         return send_slowly(
             ctx, op, buffer, length, buffer_data, peer, peer_ctx, tag, kind);
-    sm_ring_append(&conn->tx,
-        sm_ring_word(kind, ctx->id, peer_ctx, (uint32_t) length),
-        (uint32_t) tag, buffer, (uint32_t) length);
+    uint64_t word = sm_ring_word(kind, ctx->id, peer_ctx, (uint32_t) length);
+    if (!has_room(conn, length))
+        return send_behind(ctx, op, buffer, conn, word, (uint32_t) tag);
+    sm_ring_append(&conn->tx, word, (uint32_t) tag, buffer, (uint32_t) length);
     if (demotes)
         demote(ctx, conn->tx.record, single);
     conn->sent++;
     if (sm_ring_watched(&conn->tx))
-        return wake_target(ctx->cls, conn, peer_ctx);
+        return wake_target(ctx->cls, conn, sm_ring_target(word));
     tp_lock_drop_fast(&conn->lock, single);
     return NA_PLUGIN_DONE;
 }
@@ -266,8 +279,9 @@ recv_unexpected(na_plugin_ctx *ctx, struct sm_op *op, void *buffer,
     prepare_recv(op, ctx, buffer, length, SM_OP_RECV_UNEXPECTED);
     if (__builtin_expect(!tp_lock_try_fast(&ctx->lock, single), 0))
         return recv_queued(ctx, op);
-    if (__builtin_expect(
-            ctx->match.queue.head != NULL || ctx->match.held.head != NULL, 0)) {
+    if (__builtin_expect(((uintptr_t) ctx->match.queue.head |
+                             (uintptr_t) ctx->match.held.head) != 0,
+            0)) {
         tp_lock_drop_fast(&ctx->lock, single);
         return recv_queued(ctx, op);
     }

@@ -59,7 +59,7 @@ extension(na_plugin_class *cls, const char *id)
         .size = sizeof(na_plugin_ops), .ctx_create = sm_ctx_create,            \
         .ctx_destroy = sm_ctx_destroy, .addr_self = sm_addr_self,              \
         .addr_lookup = sm_addr_lookup, .addr_dup = sm_addr_dup,                \
-        .addr_free = sm_addr_free, .addr_equal = sm_addr_equal,                \
+        .addr_free = sm_addr_free##suffix, .addr_equal = sm_addr_equal,        \
         .addr_hash = sm_addr_hash, .addr_to_string = sm_addr_to_string,        \
         .addr_serialize = sm_addr_serialize,                                   \
         .addr_deserialize = sm_addr_deserialize,                               \

@@ -37,14 +37,14 @@
  * the message is for this context, and of a valid kind. [progress, ctx->lock]
  */
 static inline __attribute__((always_inline)) bool
-take_plain(na_plugin_class *cls, na_plugin_ctx *ctx, struct sm_conn *conn,
-    uint64_t word, na_plugin_event *event, const bool single)
+take_plain(na_plugin_ctx *ctx, struct sm_conn *conn, uint64_t word,
+    na_plugin_event *event, const bool single)
 {
     unsigned char *record = conn->rx.record;
     na_plugin_addr *from = conn->peer;
     uint32_t length = sm_ring_length(word);
     uint32_t kind = (uint32_t) word >> 8 ^ ctx->id;
-    uint32_t tag = sm_ring_tag(record);
+    uint64_t key = sm_ring_tag(record);
     struct sm_op *op;
 
     if (__builtin_expect(length > conn->rx.plain, 0))
@@ -56,7 +56,7 @@ take_plain(na_plugin_class *cls, na_plugin_ctx *ctx, struct sm_conn *conn,
         tp_list_drop_head(&ctx->match.recvs);
         tp_addr_hold(&from->addr, single);
     } else if (__builtin_expect(kind == SM_RING_EXPECTED << 8, 1)) {
-        uint64_t key = tp_match_key(sm_ring_source(word), tag);
+        key = tp_match_key(sm_ring_source(word), (uint32_t) key);
         if (tp_match_is_first(&ctx->match, from, key)) {
             op = sm_op_of(&ctx->match.first->link);
             if (__builtin_expect(length > op->recv.length, 0))
@@ -76,10 +76,10 @@ take_plain(na_plugin_class *cls, na_plugin_ctx *ctx, struct sm_conn *conn,
     } else {
         return false;
     }
-    sm_match_end(op, length, tag, from, event);
+    sm_match_end(op, length, (uint32_t) key, from, event);
     sm_ring_copy_short(op->recv.buffer, record + SM_RING_HEADER, length);
-    cls->received++;
-    sm_ring_skip(&conn->rx, length);
+    ctx->cls->received++;
+    sm_ring_skip(&conn->rx, record, length);
     return true;
 }
 
@@ -96,7 +96,7 @@ take(na_plugin_class *cls, na_plugin_ctx *ctx, struct sm_conn *conn,
     conn->rx.misses = 0;
     do {
         if (__builtin_expect(
-                take_plain(cls, ctx, conn, word, next, cls->single), 1)) {
+                take_plain(ctx, conn, word, next, cls->single), 1)) {
             next++;
             sm_deliver_report(cls, conn);
             continue;
@@ -263,7 +263,8 @@ poll_slowly(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
     na_plugin_event *end = events + max;
     bool quiet = false;
 
-    atomic_store_explicit(&ctx->poller, sm_thread(), memory_order_relaxed);
+    if (!cls->single)
+        atomic_store_explicit(&ctx->poller, sm_thread(), memory_order_relaxed);
     sm_written_demote(&ctx->written);
     if (atomic_load_explicit(&ctx->bits_set, memory_order_relaxed))
         sm_wait_disarm(ctx);
@@ -379,7 +380,7 @@ take_active(na_plugin_ctx *ctx, na_plugin_event *events, na_plugin_event *end,
             conn->rx.misses = 0;
             do {
                 if (__builtin_expect(
-                        !take_plain(cls, ctx, conn, word, next, single), 0)) {
+                        !take_plain(ctx, conn, word, next, single), 0)) {
                     cls->active = conn;
                     return go_on(ctx, events, end, next, true);
                 }
@@ -436,34 +437,17 @@ static inline __attribute__((always_inline)) int32_t
 take_first(na_plugin_ctx *ctx, na_plugin_event *events, struct sm_conn *conn,
     uint64_t word, const bool single)
 {
-    na_plugin_class *cls = ctx->cls;
-
     conn->rx.misses = 0;
-    if (__builtin_expect(!take_plain(cls, ctx, conn, word, events, single), 0))
+    if (__builtin_expect(!take_plain(ctx, conn, word, events, single), 0))
         return go_on_from(ctx, events, conn);
     if (__builtin_expect(sm_ring_report_due(&conn->rx), 0))
         return go_on_after(ctx, events, conn);
-    if (sm_ring_peek(&conn->rx) != 0 || cls->polled != 1)
+    if (sm_ring_peek(&conn->rx) != 0 || ctx->cls->polled != 1)
         return single ? take_active_single(ctx, events, conn)
                       : take_active_shared(ctx, events, conn);
     tp_lock_drop_fast(&ctx->lock, single);
-    tp_lock_drop_fast(&cls->progress, single);
+    tp_lock_drop_fast(&ctx->cls->progress, single);
     return 1;
-}
-
-/* Out of line, so that a poll that finds nothing saves no registers. */
-static __attribute__((noinline)) int32_t
-take_first_shared(na_plugin_ctx *ctx, na_plugin_event *events,
-    struct sm_conn *conn, uint64_t word)
-{
-    return take_first(ctx, events, conn, word, false);
-}
-
-static __attribute__((noinline)) int32_t
-take_first_single(na_plugin_ctx *ctx, na_plugin_event *events,
-    struct sm_conn *conn, uint64_t word)
-{
-    return take_first(ctx, events, conn, word, true);
 }
 
 /* The word of the next record. Most records of an RPC take a second line, which the
@@ -488,7 +472,8 @@ poll_class(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
                 atomic_load_explicit(&ctx->pending, memory_order_relaxed)) != 0,
             0))
         return poll_slowly(ctx, events, max);
-    atomic_store_explicit(&ctx->poller, sm_thread(), memory_order_relaxed);
+    if (!single)
+        atomic_store_explicit(&ctx->poller, sm_thread(), memory_order_relaxed);
     if (demotes)
         sm_written_demote(&ctx->written);
     /* the thread that holds it delivers to this context as well */
@@ -512,8 +497,7 @@ poll_class(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
     }
     if (__builtin_expect(!tp_lock_try_fast(&ctx->lock, single), 0))
         return go_on(ctx, events, events + max, events, false);
-    return single ? take_first_single(ctx, events, conn, word)
-                  : take_first_shared(ctx, events, conn, word);
+    return take_first(ctx, events, conn, word, single);
 }
 
 int32_t

@@ -173,7 +173,8 @@ sm_ring_copy_ends(
     memcpy(to + length - size, from + length - size, size);
 }
 
-/* Copies a short payload. */
+/* Copies a short payload. In the order of the code are the lengths of most
+ * messages: a header, and some arguments. */
 static inline __attribute__((always_inline)) void
 sm_ring_copy_short(void *to, const void *from, uint32_t length)
 {
@@ -188,8 +189,11 @@ sm_ring_copy_short(void *to, const void *from, uint32_t length)
             out += 64;
             in += 64;
         } while (out < last);
-    } else if (length > 64) {
-        memcpy(out, in, 64);
+    } else if (__builtin_expect(length > 64, 1)) {
+        memcpy(out, in, 16);
+        memcpy(out + 16, in + 16, 16);
+        memcpy(out + 32, in + 32, 16);
+        memcpy(out + 48, in + 48, 16);
         if (length > 96)
             memcpy(out + 64, in + 64, 32);
         sm_ring_copy_last32(out, in, length);
@@ -201,10 +205,10 @@ sm_ring_copy_short(void *to, const void *from, uint32_t length)
         sm_ring_copy_ends(out, in, length, 8);
     } else if (length >= 4) {
         sm_ring_copy_ends(out, in, length, 4);
+    } else if (length >= 2) {
+        sm_ring_copy_ends(out, in, length, 2);
     } else if (length > 0) {
         out[0] = in[0];
-        out[length / 2] = in[length / 2];
-        out[length - 1] = in[length - 1];
     }
 }
 
@@ -305,27 +309,30 @@ sm_ring_demote(uintptr_t end)
 
 /* Writes a payload of at most SM_RING_TWO_LINES bytes. What is in the first line
  * comes last: the consumer looks at that line all the time and, between two writes
- * to it that wait for the other line, would fetch it once more. */
+ * to it that wait for the other line, would fetch it once more. By pieces, and from
+ * the beginning of the record: gcc would keep more addresses in registers. */
 static inline __attribute__((always_inline)) void
-sm_ring_write(
-    unsigned char *payload, const unsigned char *from, uint32_t length)
+sm_ring_write(unsigned char *record, const unsigned char *from, uint32_t length)
 {
+    const uint32_t at = SM_RING_HEADER;
     const uint32_t first = SM_RING_LINE - SM_RING_HEADER;
 
     if (length <= first) {
-        sm_ring_copy_short(payload, from, length);
+        sm_ring_copy_short(record + at, from, length);
         return;
     }
-    memcpy(payload + length - 16, from + length - 16, 16);
+    memcpy(record + at + length - 16, from + length - 16, 16);
     if (length > 64) {
-        memcpy(payload + first, from + first, 16);
+        memcpy(record + at + first, from + first, 16);
         if (length > 80) {
-            memcpy(payload + 64, from + 64, 16);
-            memcpy(payload + length - 32, from + length - 32, 16);
+            memcpy(record + at + 64, from + 64, 16);
+            memcpy(record + at + length - 32, from + length - 32, 16);
         }
     }
     atomic_signal_fence(memory_order_seq_cst);
-    memcpy(payload, from, first);
+    memcpy(record + at, from, 16);
+    memcpy(record + at + 16, from + 16, 16);
+    memcpy(record + at + 32, from + 32, 16);
 }
 
 /* Appends a record that fits and has one line or two. The caller then looks whether
@@ -336,7 +343,7 @@ sm_ring_append(struct sm_ring_tx *tx, uint64_t word, uint32_t tag,
 {
     unsigned char *record = tx->record;
 
-    sm_ring_write(record + SM_RING_HEADER, payload, length);
+    sm_ring_write(record, payload, length);
     memcpy(record + SM_RING_TAG, &tag, sizeof(tag));
     sm_ring_announce(tx, record, word, sm_ring_record(length));
     sm_ring_fetch(tx->record + SM_RING_AHEAD);
@@ -478,19 +485,17 @@ sm_ring_clear(unsigned char *line)
  * the producer zeroed the word after its record, a round trip took a third longer.)
  */
 static inline void
-sm_ring_skip(struct sm_ring_rx *rx, uint32_t length)
+sm_ring_skip(struct sm_ring_rx *rx, unsigned char *record, uint32_t length)
 {
     uint32_t size = sm_ring_record(length);
-    unsigned char *record = rx->record;
     unsigned char *next = record + size;
 
     /* Most records have one or two lines: the first and the last. */
     sm_ring_clear(record);
     sm_ring_clear(next - SM_RING_LINE);
     if (__builtin_expect(size > 2 * SM_RING_LINE, 0))
-        for (record += SM_RING_LINE; record < next - SM_RING_LINE;
-             record += SM_RING_LINE)
-            sm_ring_clear(record);
+        for (size -= 2 * SM_RING_LINE; size > 0; size -= SM_RING_LINE)
+            sm_ring_clear(record + size);
     rx->record = next;
 }
 
@@ -504,7 +509,7 @@ sm_ring_report_due(const struct sm_ring_rx *rx)
 static inline bool
 sm_ring_advance(struct sm_ring_rx *rx, uint32_t length)
 {
-    sm_ring_skip(rx, length);
+    sm_ring_skip(rx, rx->record, length);
     return sm_ring_report_due(rx) && sm_ring_report(rx);
 }
 

@@ -156,6 +156,30 @@ is_long(const struct sm_conn *conn, const struct sm_op *op)
                op->rma.length >= sm_assist_least(op->rma.remote));
 }
 
+/* Whether this thread, which polls the context, has submitted a put or get since its
+ * last poll. */
+static bool
+submits_again(na_plugin_ctx *ctx)
+{
+    uintptr_t self = sm_thread();
+    uintptr_t poller = atomic_load_explicit(&ctx->poller, memory_order_relaxed);
+
+    if (poller == self)
+        atomic_store_explicit(&ctx->poller, self + 1, memory_order_relaxed);
+    return poller == self + 1;
+}
+
+/* The same in a class that has one thread. Its polls don't note who polls, but count
+ * down. */
+static bool
+submits_again_single(na_plugin_ctx *ctx)
+{
+    bool again = ctx->submitted_at == ctx->cls->countdown;
+
+    ctx->submitted_at = ctx->cls->countdown;
+    return again;
+}
+
 /* Whether an operation is to be copied by the next poll, with others: one for which
  * the capability has to be dropped, or that this thread submits after others since
  * its last poll. Not if the poll is another thread's, which may not run at the moment,
@@ -165,7 +189,6 @@ is_for_burst(
     na_plugin_ctx *ctx, const struct sm_conn *conn, const struct sm_op *op)
 {
     const na_plugin_mem *remote = op->rma.remote;
-    uintptr_t self = sm_thread();
 
     if (is_long(conn, op) || conn->state != SM_CONN_UP ||
         conn->registry == NULL || conn->owner != remote->mem.owner ||
@@ -176,10 +199,7 @@ is_for_burst(
     if (ctx->cls->privileged &&
         (conn->memory != SM_MEMORY_PROVEN || op->rma.length > SM_MOVE_SMALL))
         return true;
-    uintptr_t poller = atomic_load_explicit(&ctx->poller, memory_order_relaxed);
-    if (poller == self)
-        atomic_store_explicit(&ctx->poller, self + 1, memory_order_relaxed);
-    return poller == self + 1;
+    return ctx->cls->single ? submits_again_single(ctx) : submits_again(ctx);
 }
 
 /* Where the operation goes: OK or IS_LONG with the target held, JOINS_BURST, AGAIN if

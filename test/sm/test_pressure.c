@@ -7,6 +7,7 @@
 #include "harness.h"
 
 #define LENGTH 4000
+#define SHORT 100 /* two lines of a ring */
 #define MANY 400
 
 static unsigned char data[LENGTH];
@@ -15,16 +16,17 @@ static void *copies[MANY]; /* buffer of pending sends */
 /* Submits sends until one is pending, then some more. Returns how many are
  * pending; their operations are in ops. */
 static uint32_t
-fill_up(struct node *node, na_plugin_addr *peer, void **ops, uint64_t count)
+fill_up(struct node *node, na_plugin_addr *peer, void **ops, uint64_t count,
+    uint64_t length)
 {
     uint32_t pending = 0;
     for (uint64_t i = 0; i < count; i++) {
         memcpy(data, &i, sizeof(i));
-        unsigned char *copy = malloc(LENGTH);
-        memcpy(copy, data, LENGTH);
+        unsigned char *copy = malloc(length);
+        memcpy(copy, data, length);
         void *op = op_new(node);
         int32_t ret = node->ops->send_unexpected(
-            node->ctx[0], op, copy, LENGTH, NULL, peer, 0, i, 0);
+            node->ctx[0], op, copy, length, NULL, peer, 0, i, 0);
         if (ret == NA_PLUGIN_DONE) {
             ck_assert_uint_eq(pending, 0);
             free(op);
@@ -38,24 +40,29 @@ fill_up(struct node *node, na_plugin_addr *peer, void **ops, uint64_t count)
     return pending;
 }
 
+/* The first ones before the peer has answered. Long and short messages, from a class
+ * for any threads and for one. */
 START_TEST(pressure_full_ring_holds_sends_in_order)
 {
     static struct node a, b;
     static void *ops[MANY];
     static unsigned char buffer[4096];
+    struct node_options options = {
+        .threads = _i % 2 != 0 ? NA_PLUGIN_THREAD_SINGLE_CLASS : 0};
+    uint64_t length = _i / 2 != 0 ? SHORT : LENGTH;
     char text[TEXT];
     node_open(&b, NULL);
-    node_open(&a, NULL);
+    node_open(&a, &options);
     self_string(&b, text);
     na_plugin_addr *peer = lookup(&a, text);
 
-    uint32_t pending = fill_up(&a, peer, ops, MANY);
-    ck_assert_uint_gt(pending, MANY - 10);
+    uint32_t pending = fill_up(&a, peer, ops, MANY, length);
+    ck_assert_uint_gt(pending, length == LENGTH ? MANY - 10 : 10);
     ck_assert_uint_eq(node_counter(&a, "sends_queued"), pending);
     /* a connection keeps the order, though none is guaranteed */
     for (uint64_t i = 0; i < MANY; i++) {
         void *op = post_unexpected(&b, buffer, sizeof(buffer));
-        na_plugin_event event = await_message(&b, 0, op, LENGTH, i, true);
+        na_plugin_event event = await_message(&b, 0, op, length, i, true);
         ck_assert_int_eq(memcmp(buffer, &i, sizeof(i)), 0);
         b.ops->addr_free(b.cls, event.source);
         free(op);
@@ -124,7 +131,7 @@ flood(bool self)
     /* the second flood uses the room freed after the first */
     uint64_t before = 0;
     for (int round = 0; round < 2; round++) {
-        uint32_t pending = fill_up(sender, peer, ops, MANY);
+        uint32_t pending = fill_up(sender, peer, ops, MANY, LENGTH);
         for (int i = 0; i < 1000; i++)
             pump();
         uint64_t queued = node_counter(&b, "unexpected_queued") - before;
@@ -172,7 +179,7 @@ START_TEST(pressure_stuck_peer_ends_sends_with_timeout)
                       .setting_key = "sm.send_timeout", .setting_value = "1s"});
     self_string(&b, text);
     na_plugin_addr *peer = lookup(&a, text);
-    uint32_t pending = fill_up(&a, peer, ops, 20);
+    uint32_t pending = fill_up(&a, peer, ops, 20, LENGTH);
     ck_assert_uint_gt(pending, 0);
 
     /* only the sender is polled */
@@ -409,7 +416,7 @@ int
 main(void)
 {
     TCase *cases = tcase_create("pressure");
-    tcase_add_test(cases, pressure_full_ring_holds_sends_in_order);
+    tcase_add_loop_test(cases, pressure_full_ring_holds_sends_in_order, 0, 4);
     tcase_add_test(cases, pressure_no_retry_returns_again);
     tcase_add_test(cases, pressure_unreceived_messages_throttle_the_sender);
     tcase_add_test(cases, pressure_unreceived_messages_throttle_self);
