@@ -18,12 +18,16 @@ append(struct base_completion_queue *queue, struct base_completion *completion)
 {
     uint32_t count = base_completion_word(queue);
 
-    if (__builtin_expect(count == 0, 1))
+    if (__builtin_expect(count == 0, 1)) {
         queue->first = completion;
-    else if (__builtin_expect(count != BASE_COMPLETION_WAITED, 1))
-        queue->last->next = completion;
-    else
+        /* Between them: gcc would collect the stores in a vector first. */
+        base_completion_count_set(queue, 1);
+        queue->last = completion;
+        return true;
+    }
+    if (__builtin_expect(count == BASE_COMPLETION_WAITED, 0))
         return false;
+    queue->last->next = completion;
     queue->last = completion;
     base_completion_count_set(queue, count + 1);
     return true;
@@ -33,7 +37,7 @@ append(struct base_completion_queue *queue, struct base_completion *completion)
  * it releases. */
 static __attribute__((noinline, cold)) void
 push_waited(
-    struct base_completion_queue *queue, struct base_completion *completion)
+    struct base_completion *completion, struct base_completion_queue *queue)
 {
     if (!append(queue, completion)) {
         base_completion_count_set(queue, 0);
@@ -46,27 +50,27 @@ push_waited(
 /* Another thread has the lock. */
 static __attribute__((noinline, cold)) void
 push_slowly(
-    struct base_completion_queue *queue, struct base_completion *completion)
+    struct base_completion *completion, struct base_completion_queue *queue)
 {
     base_lock_acquire(&queue->lock);
-    push_waited(queue, completion);
+    push_waited(completion, queue);
 }
 
 /* Calls no function on the common path, so that it saves no registers. */
 void
 base_completion_push(
-    struct base_completion_queue *queue, struct base_completion *completion)
+    struct base_completion *completion, struct base_completion_queue *queue)
 {
     if (queue->lock.single) {
         append(queue, completion);
         return;
     }
     if (__builtin_expect(!base_lock_try_used(&queue->lock), 0)) {
-        push_slowly(queue, completion);
+        push_slowly(completion, queue);
         return;
     }
     if (__builtin_expect(!append(queue, completion), 0)) {
-        push_waited(queue, completion);
+        push_waited(completion, queue);
         return;
     }
     if (__builtin_expect(!base_lock_leave_used(&queue->lock), 0))

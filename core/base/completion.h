@@ -23,7 +23,10 @@ struct base_completion {
 
 struct base_completion_queue {
     /* of entries, or WAITED; written under the lock, read without */
-    _Atomic uint32_t count;
+    union {
+        _Atomic uint32_t count;
+        uint32_t single_count; /* the same, if the lock is single */
+    };
     /* Undefined if there is no entry. */
     struct base_completion *first;
     struct base_completion *last;
@@ -34,9 +37,10 @@ struct base_completion_queue {
 void base_completion_queue_init(
     struct base_completion_queue *queue, bool single);
 
-/* Adds an entry at the end. [any thread] */
+/* Adds an entry at the end. The entry comes first in the arguments since it comes
+ * first in the functions that end by this call. [any thread] */
 void base_completion_push(
-    struct base_completion_queue *queue, struct base_completion *completion);
+    struct base_completion *completion, struct base_completion_queue *queue);
 
 /* Waits for an entry. Returns false if the deadline passes first. */
 bool base_completion_wait(
@@ -93,6 +97,17 @@ base_completion_remove_of(struct base_completion_queue *queue, uint32_t count)
 
     queue->first = first->next;
     base_completion_count_set(queue, count - 1);
+    return first;
+}
+
+/* The same if the lock is single. */
+static inline struct base_completion *
+base_completion_remove_single(struct base_completion_queue *queue)
+{
+    struct base_completion *first = queue->first;
+
+    queue->first = first->next;
+    queue->single_count--;
     return first;
 }
 

@@ -30,10 +30,17 @@ extern _Atomic uint16_t base_observers;
 /* The hooks, or NULL. */
 extern _Atomic(const struct base_watch *) base_watch;
 
+/* Not 0 if a call is observed. To be combined with other conditions by "|". */
+static inline unsigned
+base_observed(void)
+{
+    return atomic_load_explicit(&base_observers, memory_order_relaxed);
+}
+
 static inline bool
 base_is_observed(void)
 {
-    return atomic_load_explicit(&base_observers, memory_order_relaxed) != 0;
+    return base_observed() != 0;
 }
 
 static inline void

@@ -47,10 +47,11 @@ struct bulk_class {
 
 /* The beginning of hg_context. */
 struct bulk_context {
+    /* First: each call finds it without adding to an address. */
+    struct base_completion_queue completions;
     struct bulk_class *bulk_class;
     struct na_context *na_context;
     struct na_context *sm_context; /* of sm_class, or NULL */
-    struct base_completion_queue completions;
     struct base_lock bulk_lock;
     LIST_HEAD(, bulk_op) free_ops[RT_TRANSPORTS];
     LIST_HEAD(, bulk_op) all_ops; /* new ones are inserted first */

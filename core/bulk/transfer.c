@@ -98,7 +98,7 @@ finish(struct bulk_op *op)
     struct bulk_context *context = op->context;
 
     op->completion.run = transfer_run;
-    base_completion_push(&context->completions, &op->completion);
+    base_completion_push(&op->completion, &context->completions);
     na_progress_notify(context->na_context->progress);
 }
 

@@ -11,7 +11,7 @@ set_rpc(struct hg_handle *handle, struct hg_rpc *rpc)
 {
     handle->rpc = rpc;
     handle->info.id = rpc->id;
-    handle->forwardable = handle->peer.addr != NULL;
+    hg_handle_set_special(handle, HG_SPECIAL_UNFIT, handle->peer.addr == NULL);
     hg_handle_set_special(handle, HG_SPECIAL_HEADER,
         !handle->has_header || handle->header_id != rpc->id);
 }
@@ -25,7 +25,7 @@ set_peer(struct hg_handle *handle, const struct hg_addr *addr)
     handle->info.addr = &handle->peer;
     na_peer_release(&before);
     handle->loopback = addr->self && !handle->hg_class->no_loopback;
-    handle->forwardable = handle->rpc != NULL;
+    hg_handle_set_special(handle, HG_SPECIAL_UNFIT, handle->rpc == NULL);
     hg_handle_note_special(handle);
 }
 
@@ -61,7 +61,7 @@ HG_Create(
     handle->info.context_id = 0;
     handle->rpc = NULL;
     handle->info.id = 0;
-    handle->forwardable = false;
+    hg_handle_set_special(handle, HG_SPECIAL_UNFIT, true);
     hg_handle_note_special(handle);
     if (rpc)
         set_rpc(handle, rpc);
@@ -75,17 +75,14 @@ HG_Create(
 hg_return_t
 HG_Destroy(hg_handle_t handle)
 {
-    if (!handle)
+    /* In Mercury a response not sent holds a reference as well, and a handler that
+     * doesn't respond destroys the handle twice. */
+    if (!handle || __builtin_expect(hg_handle_no_user(handle), 0))
         return HG_SUCCESS;
-    if (__builtin_expect(handle->role == HG_ROLE_TARGET, 1)) {
-        /* In Mercury a response not sent holds a reference as well, and a
-         * handler that doesn't respond destroys the handle twice. */
-        if (__builtin_expect(hg_handle_no_user(handle), 0))
-            return HG_SUCCESS;
-        /* For handler_run, while the handler runs. */
-        if (__builtin_expect(handle->runner == base_thread(), 1))
-            handle->given_back = true;
-    }
+    handle = base_same(handle);
+    /* For handler_run, while the handler runs. */
+    if (__builtin_expect(handle->runner == base_thread(), 1))
+        handle->given_back = true;
     if (hg_handle_drop_fast(handle))
         handle->side->released(handle);
     return HG_SUCCESS;

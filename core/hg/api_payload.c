@@ -71,10 +71,10 @@ release_input(struct hg_handle *handle)
 }
 
 /* Whether a response that is used wakes the leader. */
-static inline bool
+static inline unsigned
 wakes(const struct hg_handle *handle, bool output)
 {
-    return output && na_progress_wakes_early(handle->port->na_context);
+    return output ? na_progress_wakes_early(handle->port->na_context) : 0;
 }
 
 /* Decodes a message with an extra payload, a checksum, or one that is released
@@ -132,7 +132,7 @@ message_decode(struct hg_handle *handle, bool output, size_t offset,
 
     if (!data)
         return HG_INVALID_ARG;
-    if (__builtin_expect(message->flags | (uint32_t) wakes(handle, output), 0))
+    if (__builtin_expect(message->flags | wakes(handle, output), 0))
         return decode_flagged(handle, output, offset, proc_cb, data);
     if (message->size < offset)
         return not_decoded(handle, message, HG_OVERFLOW);

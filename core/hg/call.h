@@ -106,14 +106,30 @@ enum hg_call_result {
 };
 
 struct hg_call {
-    _Atomic uint32_t word;
-    _Atomic int32_t ret; /* the first error, an hg_return_t */
+    union {
+        struct {
+            _Atomic uint32_t word;
+            _Atomic int32_t ret; /* the first error, an hg_return_t */
+        };
+        _Atomic uint64_t both;
+    };
 };
 
 static inline uint32_t
 hg_call_word(const struct hg_call *call)
 {
     return atomic_load_explicit(&call->word, memory_order_relaxed);
+}
+
+/* Sets the word, and no error, by one store. */
+static inline void
+hg_call_set(struct hg_call *call, uint32_t word, memory_order order)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    atomic_store_explicit(&call->both, word, order);
+#else
+    atomic_store_explicit(&call->both, (uint64_t) word << 32, order);
+#endif
 }
 
 /* Returns whether the stages of the call are observed, see stage.h. */
@@ -144,10 +160,8 @@ hg_call_is_idle(const struct hg_call *call)
 static inline void
 hg_call_begin(struct hg_call *call, uint32_t number, uint32_t operations)
 {
-    atomic_store_explicit(&call->ret, HG_SUCCESS, memory_order_relaxed);
     /* Release pairs with the acquire in hg_call_event_rare. */
-    atomic_store_explicit(&call->word,
-        number << HG_CALL_SHIFT | operations | HG_CALL_CALLBACK,
+    hg_call_set(call, number << HG_CALL_SHIFT | operations | HG_CALL_CALLBACK,
         memory_order_release);
 }
 
@@ -184,7 +198,7 @@ hg_call_reset(struct hg_call *call)
 static inline void
 hg_call_open(struct hg_call *call)
 {
-    atomic_store_explicit(&call->word, 0, memory_order_relaxed);
+    hg_call_set(call, 0, memory_order_relaxed);
 }
 
 /* Sets flags, or clears them. [any thread] */
@@ -263,14 +277,14 @@ hg_call_exchange(struct hg_call *call, uint32_t from, uint32_t to,
  * the request is sent before the response can arrive. False: something has, and
  * this has changed nothing. */
 static inline bool
-hg_call_sent_first(struct hg_call *call, uint32_t number, bool single)
+hg_call_sent_first(struct hg_call *call, uint32_t number)
 {
     uint32_t begun = number << HG_CALL_SHIFT | HG_CALL_SEND | HG_CALL_RECV |
                      HG_CALL_CALLBACK;
 
     /* Release: see hg_call_end. */
     return hg_call_exchange(
-        call, begun, begun - HG_CALL_SEND, memory_order_release, single);
+        call, begun, begun - HG_CALL_SEND, memory_order_release, false);
 }
 
 /* Origin: does what RECEIVED does to a call whose request is sent and that has
@@ -291,20 +305,20 @@ hg_call_answer_sent(struct hg_call *call)
     return true;
 }
 
-/* What CLAIM and CLAIM_CALLBACK do to a phase without flags, callback being 0 or
- * HG_CALL_CALLBACK. False, and nothing is changed: hg_call_event_rare has to do
- * it. */
+/* What CLAIM and CLAIM_CALLBACK do to a phase without flags. claimed: HG_CALL_CLAIMED
+ * with or without HG_CALL_CALLBACK. False, and nothing is changed:
+ * hg_call_event_rare has to do it. */
 static inline bool
-hg_call_claim_open(struct hg_call *call, uint32_t callback, bool single)
+hg_call_claim_open(struct hg_call *call, uint32_t claimed, bool single)
 {
-    return hg_call_exchange(
-        call, 0, HG_CALL_CLAIMED | callback, memory_order_relaxed, single);
+    return hg_call_exchange(call, 0, claimed, memory_order_relaxed, single);
 }
 
 static inline enum hg_call_result
 hg_call_claim(struct hg_call *call, enum hg_call_event event, uint32_t callback)
 {
-    if (__builtin_expect(hg_call_claim_open(call, callback, false), 1))
+    if (__builtin_expect(
+            hg_call_claim_open(call, HG_CALL_CLAIMED | callback, false), 1))
         return HG_CALL_NOTHING;
     return hg_call_event_rare(call, event, 0); /* flags are set */
 }

@@ -111,7 +111,7 @@ complete_forward_early(
     hg_handle_ref(handle, HG_REF_TRANSPORT);
     handle->completion.run = early_run;
     base_completion_push(
-        &handle->context->bulk.completions, &handle->completion);
+        &handle->completion, &handle->context->bulk.completions);
 }
 
 static void
@@ -130,7 +130,7 @@ complete_answer_early(struct hg_handle *handle, hg_return_t ret)
         hg_handle_ref(handle, HG_REF_TRANSPORT);
         handle->completion.run = early_answer_run;
         base_completion_push(
-            &handle->context->bulk.completions, &handle->completion);
+            &handle->completion, &handle->context->bulk.completions);
         return;
     default:
         return; /* also for unused handles */

@@ -89,7 +89,7 @@ static inline void
 hg_context_complete(
     struct hg_context *context, struct base_completion *completion)
 {
-    base_completion_push(&context->bulk.completions, completion);
+    base_completion_push(completion, &context->bulk.completions);
     na_progress_notify(hg_context_na(context)->progress);
 }
 

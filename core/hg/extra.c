@@ -53,6 +53,7 @@ hg_extra_put(struct hg_handle *handle, struct hg_message *message, uint32_t tag,
     struct hg_rendezvous *rendezvous;
     hg_size_t size;
 
+    message->size = offset;
     if (proc->notes & PROC_EAGER_THERE)
         ret = encode_again(message,
             request ? handle->rpc->in_proc : handle->rpc->out_proc, start,
@@ -99,7 +100,7 @@ finish:
 void
 hg_extra_drop(struct hg_handle *handle, struct hg_message *message)
 {
-    hg_message_drop_extra(message);
+    hg_message_unspill(message);
     free(handle->ack);
     handle->ack = NULL;
 }
@@ -107,7 +108,7 @@ hg_extra_drop(struct hg_handle *handle, struct hg_message *message)
 void
 hg_extra_clear(struct hg_handle *handle)
 {
-    hg_message_drop_extra(&handle->in);
+    hg_message_unspill(&handle->in);
     hg_extra_drop(handle, &handle->out);
     hg_handle_set_special(handle, HG_SPECIAL_EXTRA, false);
 }

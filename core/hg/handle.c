@@ -192,6 +192,7 @@ hg_handle_create(struct hg_context *context, struct hg_port *port,
     handle->recv = (struct na_op *) ((char *) handle + hg_class->recv_at);
     handle->send->owner = handle->recv->owner = handle;
     side->prepare(handle);
+    hg_handle_set_special(handle, HG_SPECIAL_UNFIT, true);
     hg_handle_note_special(handle);
     proc_init(&handle->in.proc, hg_class, handle, HG_NOHASH);
     proc_init(&handle->out.proc, hg_class, handle, HG_NOHASH);

@@ -6,6 +6,7 @@
 #define HG_HANDLE_H
 
 #include "base/completion.h"
+#include "base/same.h"
 #include "base/thread.h"
 #include "hg/call.h"
 #include "hg/class.h"
@@ -67,7 +68,8 @@ enum {
     HG_SPECIAL_CALLS = 1,       /* checksums, loopback, a deadline */
     HG_SPECIAL_EXTRA = 2,       /* it may have extra payloads */
     HG_SPECIAL_NO_RESPONSE = 4, /* origin: no_response is set */
-    HG_SPECIAL_HEADER = 8       /* origin: the header is not one to renew */
+    HG_SPECIAL_HEADER = 8,      /* origin: the header is not one to renew */
+    HG_SPECIAL_UNFIT = 16 /* no RPC or no peer to forward to; any target */
 };
 
 struct hg_ack;
@@ -94,7 +96,6 @@ struct hg_handle {
     bool single;     /* one thread at a time uses the class */
     const struct hg_side *side;
     enum hg_role role;   /* of the side */
-    bool forwardable;    /* origin: it has an RPC and a peer */
     uint8_t special;     /* HG_SPECIAL_*; 0: plain */
     uintptr_t runner;    /* target: base_thread() of the handler */
     _Atomic int state;   /* enum hg_handle_state */
@@ -243,7 +244,7 @@ hg_handle_unref_last(struct hg_handle *handle, int32_t count)
 {
     /* Acquire as in hg_handle_drop. */
     if (atomic_load_explicit(&handle->refs, memory_order_acquire) == count ||
-        hg_handle_drop(handle, count))
+        hg_handle_drop(base_same(handle), count))
         handle->side->released(handle);
 }
 

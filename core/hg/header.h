@@ -77,14 +77,15 @@ struct hg_header_request {
     uint8_t flags;
     uint8_t context_id;
     uint32_t cookie;
-    uint32_t payload_size;
+    uint64_t payload_size; /* of four bytes, here and below; 64-bit to be stored
+                              in hg_message.size as it is */
     hg_id_t id;
 };
 
 struct hg_header_response {
     uint8_t flags;
     uint32_t cookie;
-    uint32_t payload_size;
+    uint64_t payload_size;
     hg_return_t ret;
 };
 
@@ -332,7 +333,7 @@ hg_header_response_decode_plain(
 
     header_p->flags = 0;
     header_p->cookie = hg_header_half(bytes, 4);
-    header_p->payload_size = (uint32_t) size_and_ret;
+    header_p->payload_size = size_and_ret;
     header_p->ret = HG_SUCCESS;
     return hg_header_half(bytes, 0) ==
                HG_HEADER_PLAIN(HG_HEADER_MAGIC_RESPONSE) &&

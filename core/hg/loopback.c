@@ -217,7 +217,7 @@ hg_loopback_released(struct hg_handle *target)
 {
     struct hg_context *context = target->context;
 
-    hg_handle_clear(target);
+    hg_handle_clear(target, HG_ROLE_TARGET);
     /* If it was not answered, its origin waits until it is cancelled. Only a
      * request to this handle sets partner, so a relaxed load is enough. */
     if (atomic_load_explicit(&target->partner, memory_order_relaxed)) {

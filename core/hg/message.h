@@ -51,29 +51,38 @@ hg_message_drop_extra(struct hg_message *message)
 }
 
 /* Encodes a struct after the user's space of `offset` bytes. end: of the buffer.
- * data NULL: no payload but that space. Returns whether all of it is in the message. If
- * not, *ret_p is an error, or proc.extra is set, or both: it did not fit, and
- * hg_extra_put (extra.h) completes it. */
-static inline __attribute__((always_inline)) bool
+ * data NULL: no payload but that space. hg_message_encoded completes it, a
+ * function of its own so that the caller can forget the message's address
+ * meanwhile (base/same.h). */
+static inline __attribute__((always_inline)) hg_return_t
 hg_message_encode(struct hg_message *message, size_t offset, char *end,
-    hg_proc_cb_t proc_cb, void *data, hg_return_t *ret_p)
+    hg_proc_cb_t proc_cb, void *data)
 {
     struct hg_proc *proc = &message->proc;
 
-    message->size = offset;
-    if (__builtin_expect(!data, 0)) {
-        message->flags = 0;
-        *ret_p = HG_SUCCESS;
-        return true;
-    }
     message->source = data;
     proc_begin(proc, message->payload + offset, end, HG_ENCODE);
-    *ret_p = proc_cb(proc, data);
-    message->flags = 0;
-    if (__builtin_expect(*ret_p != HG_SUCCESS || proc->extra, 0))
+    return __builtin_expect(data != NULL, 1) ? proc_cb(proc, data) : HG_SUCCESS;
+}
+
+/* ret: of hg_message_encode. Returns whether all of the struct is in the message. If
+ * not, ret is an error, or proc.extra is set, or both: it did not fit, and
+ * hg_extra_put (extra.h) completes it. */
+static inline __attribute__((always_inline)) bool
+hg_message_encoded(struct hg_message *message, hg_return_t ret)
+{
+    if (__builtin_expect(ret != HG_SUCCESS || message->proc.extra, 0))
         return false;
-    message->size = (hg_size_t) (proc->pos - message->payload);
+    message->size = (hg_size_t) (message->proc.pos - message->payload);
     return true;
+}
+
+/* Drops that of a message to be sent, which has no other flags. */
+static inline void
+hg_message_unspill(struct hg_message *message)
+{
+    hg_message_drop_extra(message);
+    message->flags = 0;
 }
 
 /* Returns the extra payload, or NULL if there is none, or it was released. */

@@ -113,7 +113,7 @@ want_handles(struct hg_multi *multi)
     if (context->hg_class->post_incr > 0 &&
         !atomic_exchange_explicit(
             &multi->refilling, true, memory_order_relaxed))
-        base_completion_push(&context->bulk.completions, &multi->refill);
+        base_completion_push(&multi->refill, &context->bulk.completions);
 }
 
 /* Posts a buffer if the transport has none and a request can be handled. Called
@@ -374,7 +374,7 @@ put(struct hg_multi *multi, struct hg_handle *handle)
 void
 hg_multi_released(struct hg_handle *handle)
 {
-    hg_handle_clear(handle);
+    hg_handle_clear(handle, HG_ROLE_TARGET);
     put(handle->port->multi, handle);
 }
 

@@ -99,15 +99,33 @@ ended_in_progress(struct hg_handle *handle, enum hg_call_event event)
     if (is_over(handle,
             failing ? failed(handle, event) : end_operation(handle, event)))
         base_completion_push(
-            &handle->context->bulk.completions, &handle->completion);
+            &handle->completion, &handle->context->bulk.completions);
+}
+
+static inline __attribute__((always_inline)) int32_t
+submit_receive(struct hg_handle *handle, const struct na_context *na_context)
+{
+    struct rt_endpoint at = rt_endpoint(na_context);
+
+    return rt_recv_expected(at, handle->recv, handle->out.buffer,
+        handle->port->net.out_size, handle->out.buffer_data, handle->peer.addr,
+        handle->target_id, handle->tag);
+}
+
+static inline __attribute__((always_inline)) int32_t
+submit_request(struct hg_handle *handle)
+{
+    struct rt_endpoint at = rt_endpoint(handle->port->na_context);
+
+    return rt_send_unexpected(at, handle->send, handle->in.buffer,
+        handle->port->net.in_payload + handle->in.size, handle->in.buffer_data,
+        handle->peer.addr, handle->target_id, handle->tag);
 }
 
 static __attribute__((cold, noinline)) int32_t
 post_receive(struct hg_handle *handle)
 {
-    return rt_recv_expected(rt_endpoint(handle->port->na_context), handle->recv,
-        handle->out.buffer, handle->port->net.out_size, handle->out.buffer_data,
-        handle->peer.addr, handle->target_id, handle->tag);
+    return submit_receive(handle, handle->port->na_context);
 }
 
 /* Handles a response with flags. Returns true if its payload is being fetched.
@@ -232,7 +250,7 @@ answer_received(struct na_op *op, const na_plugin_event *event)
         return;
     }
     base_completion_push(
-        &handle->context->bulk.completions, &handle->completion);
+        &handle->completion, &handle->context->bulk.completions);
 }
 
 static void
@@ -280,7 +298,7 @@ prepare(struct hg_handle *handle)
 static void
 released(struct hg_handle *handle)
 {
-    hg_handle_clear(handle);
+    hg_handle_clear(handle, HG_ROLE_ORIGIN);
     hg_pool_put(handle);
 }
 
@@ -304,7 +322,7 @@ revoke(struct hg_handle *handle, hg_return_t ret)
     hg_call_record(&handle->call, ret);
     hg_forward_noted(handle);
     /* Its memory may be the program's, which frees it now. */
-    hg_message_drop_extra(&handle->in);
+    hg_message_unspill(&handle->in);
     atomic_fetch_sub_explicit(&handle->refs, 1, memory_order_relaxed);
     return ret;
 }
@@ -366,7 +384,7 @@ encode_header(struct hg_handle *handle)
                             handle->no_response),
         .context_id = handle->port->na_context->id,
         .cookie = handle->cookie,
-        .payload_size = (uint32_t) handle->in.size,
+        .payload_size = handle->in.size,
         .id = handle->rpc->id};
 
     hg_header_request_encode(bytes, &header);
@@ -418,11 +436,17 @@ forward_encoded(struct hg_handle *handle)
         if (code != NA_PLUGIN_PENDING)
             return not_posted(handle, code);
     }
-    code = rt_send_unexpected(rt_endpoint(handle->port->na_context),
-        handle->send, handle->in.buffer,
-        handle->port->net.in_payload + handle->in.size, handle->in.buffer_data,
-        handle->peer.addr, handle->target_id, handle->tag);
+    code = submit_request(handle);
     return submitted(handle, awaiting, code);
+}
+
+/* Returns 0 if an encoded request is plain. special: of the handle. */
+static inline __attribute__((always_inline)) unsigned
+is_special(const struct hg_handle *handle, unsigned special,
+    const struct na_context *na_context)
+{
+    return special | hg_rpc_has_no_response(handle->rpc) |
+           na_progress_wakes_early(na_context) | base_observed();
 }
 
 /* Writes the header of a request whose handle has none for its RPC, if nothing else
@@ -430,8 +454,8 @@ forward_encoded(struct hg_handle *handle)
 static __attribute__((noinline)) bool
 write_header(struct hg_handle *handle)
 {
-    if (handle->special != HG_SPECIAL_HEADER ||
-        hg_rpc_has_no_response(handle->rpc))
+    if (is_special(handle, handle->special ^ HG_SPECIAL_HEADER,
+            handle->port->na_context))
         return false;
     encode_header(handle);
     return true;
@@ -454,24 +478,27 @@ forward_rare(struct hg_handle *handle, hg_return_t ret)
     return forward_encoded(handle);
 }
 
-/* HG_Forward of a handle that may have extra payloads of the previous call. They are
- * freed before the arguments are encoded: both may be large. */
-static __attribute__((noinline, cold)) hg_return_t
-forward_again(
-    struct hg_handle *handle, hg_cb_t callback, void *arg, void *in_struct)
-{
-    hg_message_drop_extra(&handle->in);
-    hg_message_drop_extra(&handle->out);
-    hg_handle_set_special(handle, HG_SPECIAL_EXTRA, false);
-    return HG_Forward(handle, callback, arg, in_struct);
-}
-
 /* The error of HG_Forward for a handle that it refuses. A function of its own: with
  * several constants to return, gcc keeps the result in a saved register. */
 static __attribute__((noinline, cold)) hg_return_t
 not_forwardable(const struct hg_handle *handle)
 {
-    return !handle || !handle->forwardable ? HG_INVALID_ARG : HG_BUSY;
+    return !handle || handle->special & HG_SPECIAL_UNFIT ? HG_INVALID_ARG
+                                                         : HG_BUSY;
+}
+
+/* HG_Forward of a handle that may have extra payloads of the previous call. They are
+ * freed before the arguments are encoded: both may be large. Or of an unfit one. */
+static __attribute__((noinline, cold)) hg_return_t
+forward_again(
+    struct hg_handle *handle, hg_cb_t callback, void *arg, void *in_struct)
+{
+    if (handle->special & HG_SPECIAL_UNFIT)
+        return not_forwardable(handle);
+    hg_message_unspill(&handle->in);
+    hg_message_drop_extra(&handle->out);
+    hg_handle_set_special(handle, HG_SPECIAL_EXTRA, false);
+    return HG_Forward(handle, callback, arg, in_struct);
 }
 
 /* Begins a handle's next request. The tag is hg_handle_tag(handle, handle->cookie). */
@@ -486,6 +513,21 @@ next_request(struct hg_handle *handle, hg_cb_t callback, void *arg)
     handle->tag = (handle->tag + net->tag_step) & net->tag_mask;
 }
 
+/* Begins the call of a plain request. With one thread nothing can change it before
+ * the send returns: it begins as one whose request is sent, which most often is so
+ * then. */
+static inline __attribute__((always_inline)) void
+begin(struct hg_handle *handle, uint32_t cookie)
+{
+    if (handle->single) {
+        hg_call_begin(&handle->call, cookie, HG_CALL_RECV);
+        handle->single_refs++;
+    } else {
+        hg_call_begin(&handle->call, cookie, HG_CALL_SEND | HG_CALL_RECV);
+        hg_handle_ref(handle, 1);
+    }
+}
+
 /* From top to bottom what a plain request to another class takes: one without
  * flags or a deadline, with a response. All else is at the end, out of line.
  * Only the handle is used after the proc, so that few registers are saved. */
@@ -493,61 +535,56 @@ hg_return_t
 HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
 {
     const struct na_context *na_context;
-    struct rt_endpoint at;
+    uint32_t cookie;
     hg_return_t ret;
     int32_t code;
-    bool plain;
 
-    if (!handle || !handle->forwardable || !hg_call_is_idle(&handle->call))
+    if (!handle || !hg_call_is_idle(&handle->call))
         return not_forwardable(handle);
-    if (__builtin_expect(handle->special & HG_SPECIAL_EXTRA, 0))
+    if (__builtin_expect(
+            handle->special & (HG_SPECIAL_UNFIT | HG_SPECIAL_EXTRA), 0))
         goto again;
     next_request(handle, callback, arg);
-    plain = hg_message_encode(&handle->in, handle->hg_class->in_offset,
-        handle->in.end, handle->rpc->in_proc, in_struct, &ret);
+    ret = hg_message_encode(&handle->in, handle->hg_class->in_offset,
+        handle->in.end, handle->rpc->in_proc, in_struct);
     handle = base_same(handle);
-    if (__builtin_expect(!plain, 0))
+    if (__builtin_expect(!hg_message_encoded(&handle->in, ret), 0))
         goto rare;
-    if (__builtin_expect(
-            handle->special | hg_rpc_has_no_response(handle->rpc), 0))
+    /* Even if the handle has no header yet. */
+    cookie = handle->cookie;
+    hg_header_request_renew(handle->in.payload - HG_HEADER_REQUEST_SIZE, cookie,
+        (uint32_t) handle->in.size);
+    na_context = handle->port->na_context;
+    if (__builtin_expect(is_special(handle, handle->special, na_context), 0))
         goto special;
 with_header:
-    if (__builtin_expect(base_is_observed(), 0))
-        goto rare;
-    na_context = handle->port->na_context;
-    if (__builtin_expect(na_progress_wakes_early(na_context), 0))
-        goto rare;
     handle->out.size = 0;
-    hg_header_request_renew(handle->in.payload - HG_HEADER_REQUEST_SIZE,
-        handle->cookie, (uint32_t) handle->in.size);
-    hg_call_begin(&handle->call, handle->cookie, HG_CALL_SEND | HG_CALL_RECV);
-    hg_handle_ref_fast(handle);
-    at = rt_endpoint(na_context);
-    code = rt_recv_expected(at, handle->recv, handle->out.buffer,
-        handle->port->net.out_size, handle->out.buffer_data, handle->peer.addr,
-        handle->target_id, handle->tag);
+    begin(handle, cookie);
+    code = submit_receive(handle, na_context);
     if (__builtin_expect(code != NA_PLUGIN_PENDING, 0))
         goto not_posted;
-    at = rt_endpoint(handle->port->na_context);
-    code = rt_send_unexpected(at, handle->send, handle->in.buffer,
-        handle->port->net.in_payload + handle->in.size, handle->in.buffer_data,
-        handle->peer.addr, handle->target_id, handle->tag);
+    code = submit_request(handle);
     handle = base_same(handle);
-    if (__builtin_expect(
-            code != NA_PLUGIN_DONE || !hg_call_sent_first(&handle->call,
-                                          handle->cookie, handle->single),
-            0))
+    if (__builtin_expect(code != NA_PLUGIN_DONE, 0))
         goto submitted;
-    return HG_SUCCESS;
+    if (handle->single ||
+        __builtin_expect(hg_call_sent_first(&handle->call, handle->cookie), 1))
+        return HG_SUCCESS;
+    return submitted(handle, true, NA_PLUGIN_DONE);
 
 special:
-    if (write_header(handle))
+    if (write_header(handle)) {
+        cookie = handle->cookie;
+        na_context = handle->port->na_context;
         goto with_header;
+    }
 rare:
     return forward_rare(handle, ret);
 not_posted:
     return not_posted(handle, code);
 submitted:
+    if (handle->single) /* not sent yet after all */
+        hg_call_note(&handle->call, HG_CALL_SEND);
     return submitted(handle, true, code);
 again:
     return forward_again(handle, callback, arg, in_struct);

@@ -86,7 +86,7 @@ HG_Trigger(hg_context_t *context, unsigned int timeout, unsigned int max_count,
     if (max_count != 1 || count == 0 || count == BASE_COMPLETION_WAITED)
         return trigger(context, timeout, max_count, actual_count_p);
     if (queue->lock.single) {
-        completion = base_completion_remove_of(queue, count);
+        completion = base_completion_remove_single(queue);
         if (actual_count_p)
             *actual_count_p = 1;
         completion->run(completion);

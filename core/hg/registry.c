@@ -300,7 +300,7 @@ add_locked(struct hg_registry *registry, struct hg_rpc *rpc, bool *added_p)
     hg_rpc_set_gone(rpc, rpc->handler ? 0 : HG_RPC_NO_HANDLER);
     SLIST_INSERT_HEAD(&registry->all, rpc, next);
     slot_set(slot, rpc);
-    /* For those that remember it: see hg_rpc_serves. */
+    /* For those that remember it: see hg_rpc_gone. */
     if (before)
         hg_rpc_set_gone(before, HG_RPC_REPLACED);
     return HG_SUCCESS;

@@ -77,13 +77,12 @@ hg_rpc_data(const struct hg_rpc *rpc)
     return atomic_load_explicit(&rpc->data, memory_order_acquire);
 }
 
-/* Returns whether hg_registry_find would return this entry, which it returned
- * before, for an id, and it has a handler. rpc may be NULL. */
-static inline bool
-hg_rpc_serves(const struct hg_rpc *rpc, hg_id_t id)
+/* Returns 0 if hg_registry_find would return this entry, which it returned before,
+ * for its id, and it has a handler. */
+static inline unsigned
+hg_rpc_gone(const struct hg_rpc *rpc)
 {
-    return rpc && rpc->id == id &&
-           atomic_load_explicit(&rpc->gone, memory_order_relaxed) == 0;
+    return atomic_load_explicit(&rpc->gone, memory_order_relaxed);
 }
 
 static inline bool

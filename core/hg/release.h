@@ -7,13 +7,14 @@
 #include "hg/handle.h"
 #include "hg/stage.h"
 
-/* Frees what the last call has left in a handle. */
+/* Frees what the last call has left in a handle of this role. The peer of a target
+ * has no name: it comes from a message. */
 static inline __attribute__((always_inline)) void
-hg_handle_clear(struct hg_handle *handle)
+hg_handle_clear(struct hg_handle *handle, const enum hg_role role)
 {
     if (__builtin_expect(handle->special & HG_SPECIAL_EXTRA, 0))
         hg_extra_clear(handle);
-    na_peer_release(&handle->peer);
+    na_peer_release_some(&handle->peer, role == HG_ROLE_ORIGIN);
     if (__builtin_expect(
             hg_call_word(&handle->call) & (HG_CALL_TIMER | HG_CALL_OBSERVED),
             0))

@@ -15,6 +15,18 @@ set_state(struct hg_handle *handle, enum hg_handle_state state)
     atomic_store_explicit(&handle->state, state, memory_order_relaxed);
 }
 
+/* The transport has refused the receive. */
+static __attribute__((cold, noinline)) hg_return_t
+refused(struct hg_handle *handle, int32_t code)
+{
+    struct hg_port *port = handle->port;
+
+    set_state(handle, HG_HANDLE_FREE);
+    atomic_fetch_sub_explicit(&port->posted, 1, memory_order_relaxed);
+    return (hg_return_t) na_submission_failed(
+        port->na_context, "recv_unexpected", code);
+}
+
 /* Posts the receive of an unused handle. */
 static inline __attribute__((always_inline)) hg_return_t
 post_inline(struct hg_handle *handle)
@@ -32,14 +44,9 @@ post_inline(struct hg_handle *handle)
     at = rt_endpoint(port->na_context);
     code = rt_recv_unexpected(at, handle->recv, handle->in.buffer,
         port->net.in_size, handle->in.buffer_data);
-    if (code == NA_PLUGIN_PENDING)
-        return HG_SUCCESS;
-    handle = base_same(handle);
-    port = handle->port;
-    set_state(handle, HG_HANDLE_FREE);
-    atomic_fetch_sub_explicit(&port->posted, 1, memory_order_relaxed);
-    return (hg_return_t) na_submission_failed(
-        port->na_context, "recv_unexpected", code);
+    return __builtin_expect(code == NA_PLUGIN_PENDING, 1)
+               ? HG_SUCCESS
+               : refused(base_same(handle), code);
 }
 
 static __attribute__((cold, noinline)) hg_return_t
@@ -79,7 +86,7 @@ repost(struct hg_handle *handle)
 void
 hg_single_released(struct hg_handle *handle)
 {
-    hg_handle_clear(handle);
+    hg_handle_clear(handle, HG_ROLE_TARGET);
     repost(handle);
 }
 

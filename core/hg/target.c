@@ -30,8 +30,8 @@ take_plain(struct hg_handle *handle, const na_plugin_event *event)
     if (na_event_state(event) != NA_EVENT_MESSAGE || !event->source ||
         length > net->in_most ||
         !hg_header_request_decode_plain(header, length, &request) ||
-        !hg_rpc_serves(handle->rpc, request.id) || hg_class->take_flags != 0 ||
-        base_is_observed())
+        !handle->rpc || handle->rpc->id != request.id ||
+        (hg_rpc_gone(handle->rpc) | hg_class->take_flags | base_observed()))
         return false;
     atomic_store_explicit(&handle->state, HG_HANDLE_USED, memory_order_relaxed);
     handle->peer.addr = event->source;
@@ -85,31 +85,32 @@ respond_outside(struct hg_handle *handle)
 hg_return_t
 HG_Respond(hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
 {
+    uint32_t claimed;
     hg_return_t ret;
     int32_t code;
-    bool plain;
 
     if (!handle || handle->role != HG_ROLE_TARGET || !handle->rpc)
         return HG_INVALID_ARG;
-    if (handle->no_response || hg_rpc_has_no_response(handle->rpc))
+    if ((uint8_t) (handle->no_response + hg_rpc_has_no_response(handle->rpc)))
         return HG_OPNOTSUPPORTED;
-    if (__builtin_expect(!hg_call_claim_open(&handle->call,
-                             callback ? HG_CALL_CALLBACK : 0, handle->single),
-            0))
+    claimed = HG_CALL_CLAIMED;
+    if (callback)
+        claimed |= HG_CALL_CALLBACK;
+    if (__builtin_expect(
+            !hg_call_claim_open(&handle->call, claimed, handle->single), 0))
         goto flagged;
     handle->callback = callback;
     handle->arg = arg;
-    atomic_store_explicit(&handle->call.ret, HG_SUCCESS, memory_order_relaxed);
-    plain = hg_message_encode(&handle->out, handle->hg_class->out_offset,
-        handle->out.end, handle->rpc->out_proc, out_struct, &ret);
+    ret = hg_message_encode(&handle->out, handle->hg_class->out_offset,
+        handle->out.end, handle->rpc->out_proc, out_struct);
     handle = base_same(handle);
-    if (__builtin_expect(!plain, 0))
+    if (__builtin_expect(!hg_message_encoded(&handle->out, ret), 0))
         goto spilled;
-    if (__builtin_expect(handle->special, 0))
+    if (__builtin_expect(handle->special & (HG_SPECIAL_UNFIT - 1), 0))
         goto special;
     hg_header_response_encode(handle->out.payload - HG_HEADER_RESPONSE_SIZE,
-        &(struct hg_header_response){.cookie = handle->cookie,
-            .payload_size = (uint32_t) handle->out.size});
+        &(struct hg_header_response){
+            .cookie = handle->cookie, .payload_size = handle->out.size});
     if (__builtin_expect(!hg_handle_runs_here(handle), 0))
         goto outside;
     /* No reference is needed before the response is pending, or its callback is

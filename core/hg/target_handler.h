@@ -14,7 +14,7 @@ hg_target_queue_handler(struct hg_handle *handle)
 {
     handle->completion.run = hg_target_handler_run;
     base_completion_push(
-        &handle->context->bulk.completions, &handle->completion);
+        &handle->completion, &handle->context->bulk.completions);
 }
 
 #endif /* HG_TARGET_HANDLER_H */

@@ -32,7 +32,7 @@ hg_target_responded(struct hg_handle *handle)
 {
     handle->completion.run = hg_target_respond_run;
     base_completion_push(
-        &handle->context->bulk.completions, &handle->completion);
+        &handle->completion, &handle->context->bulk.completions);
 }
 
 /* Acts on the completion of a pending response. Returns true if its callback
@@ -117,7 +117,7 @@ unsent(struct hg_handle *handle, hg_return_t ret)
         hg_stage_not_responded(handle, ret);
     if (handle->out.extra) {
         hg_ack_unsent(handle);
-        hg_message_drop_extra(&handle->out);
+        hg_message_unspill(&handle->out);
         result = hg_call_event(&handle->call, HG_CALL_ON_REVOKED, 0);
     }
     if (result == HG_CALL_ENDED)
@@ -165,7 +165,7 @@ encode_header(struct hg_handle *handle, hg_return_t result)
         .flags =
             (uint8_t) (handle->hg_class->checksum_flags | handle->out.flags),
         .cookie = handle->cookie,
-        .payload_size = (uint32_t) handle->out.size,
+        .payload_size = handle->out.size,
         .ret = result};
 
     hg_header_response_encode(bytes, &header);
@@ -256,8 +256,9 @@ hg_target_respond_flagged(
     handle->callback = callback;
     handle->arg = arg;
     atomic_store_explicit(&handle->call.ret, HG_SUCCESS, memory_order_relaxed);
-    if (!hg_message_encode(&handle->out, handle->hg_class->out_offset,
-            handle->out.end, handle->rpc->out_proc, out_struct, &ret))
+    ret = hg_message_encode(&handle->out, handle->hg_class->out_offset,
+        handle->out.end, handle->rpc->out_proc, out_struct);
+    if (!hg_message_encoded(&handle->out, ret))
         return hg_target_respond_spilled(handle, ret);
     return hg_target_respond(handle, HG_SUCCESS);
 }

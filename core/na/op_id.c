@@ -207,7 +207,7 @@ result_push(struct na_context *context, struct na_op_id *op_id,
         na_addr_free(context->na_class, event->source);
         result->event.source = NULL;
     }
-    base_completion_push(&context->completions, &result->completion);
+    base_completion_push(&result->completion, &context->completions);
 }
 
 /* Returns true if the completion was queued before. */

@@ -42,16 +42,22 @@ na_peer_name_hold(struct na_peer_name *name)
     return name;
 }
 
-/* Releases and clears an embedded peer. */
-static inline void
-na_peer_release(struct hg_addr *peer)
+/* Releases and clears an embedded peer, which has no name unless `named`. */
+static inline __attribute__((always_inline)) void
+na_peer_release_some(struct hg_addr *peer, const bool named)
 {
     if (!peer->addr)
         return;
     na_addr_free(peer->na_class, peer->addr);
     peer->addr = NULL;
-    if (__builtin_expect(peer->name != NULL, 0))
+    if (named && __builtin_expect(peer->name != NULL, 0))
         na_peer_name_release(peer->name);
+}
+
+static inline void
+na_peer_release(struct hg_addr *peer)
+{
+    na_peer_release_some(peer, true);
 }
 
 /* Sets an embedded, cleared peer, and takes over the reference. */

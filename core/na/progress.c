@@ -333,22 +333,25 @@ wait_more(struct na_progress *progress, unsigned timeout_ms, int32_t count)
 
 /* Completes na_progress_wait after the first source's poll had events. */
 static inline __attribute__((always_inline)) na_return_t
-end_wait(struct na_progress *progress)
+end_wait(struct na_progress *progress, const bool single)
 {
     if (!na_progress_is_filled(progress) ||
         __builtin_expect(na_progress_sleepers(progress) != 0, 0))
         return wait_more(progress, progress->timeout_ms, 0);
-    base_lock_exit(&progress->lock);
+    if (!single && __builtin_expect(!base_lock_leave_used(&progress->lock), 0))
+        base_lock_wake(&progress->lock);
     return NA_SUCCESS;
 }
 
-/* Completes count events, and na_progress_wait. */
+/* Completes the first source's events, other than one, and na_progress_wait. */
 static __attribute__((noinline)) na_return_t
-complete_several(struct na_progress *progress, uint32_t count)
+complete_several(struct na_progress *progress, int32_t count)
 {
-    na_spin_count(&progress->spin, count);
-    complete_all(progress->events, count);
-    return end_wait(progress);
+    if (count < 1 || count > (int32_t) NA_POLL_BATCH)
+        return wait_more(progress, progress->timeout_ms, count);
+    na_spin_count(&progress->spin, (uint32_t) count);
+    complete_all(progress->events, (uint32_t) count);
+    return end_wait(progress, progress->lock.single);
 }
 
 /* Another thread has the lock. */
@@ -364,26 +367,34 @@ wait_contended(struct na_progress *progress, unsigned timeout_ms)
     return wait_on(progress, timeout_ms, count);
 }
 
-/* One event is frequent enough to have a path of its own, without a loop. */
-na_return_t
-na_progress_wait(struct na_progress *progress, unsigned timeout_ms)
+/* Polls and waits under the lock, which it releases. One event is frequent enough to
+ * have a path of its own, without a loop. */
+static inline __attribute__((always_inline)) na_return_t
+poll_and_wait(
+    struct na_progress *progress, unsigned timeout_ms, const bool single)
 {
     int32_t count;
 
-    if (__builtin_expect(!base_lock_try(&progress->lock), 0))
-        return wait_contended(progress, timeout_ms);
     /* Not in a register, which would have to be saved: most often it isn't needed. */
     progress->timeout_ms = timeout_ms;
     count = poll_events(progress->sources[0], progress->events);
     progress = base_same(progress);
-    if (count != 1) {
-        if (count > 1 && count <= (int32_t) NA_POLL_BATCH)
-            return complete_several(progress, (uint32_t) count);
-        return wait_more(progress, progress->timeout_ms, count);
-    }
+    if (count != 1)
+        return count == 0 ? wait_more(progress, progress->timeout_ms, 0)
+                          : complete_several(progress, count);
     na_spin_count(&progress->spin, 1);
     complete(&progress->events[0]);
-    return end_wait(progress);
+    return end_wait(progress, single);
+}
+
+na_return_t
+na_progress_wait(struct na_progress *progress, unsigned timeout_ms)
+{
+    if (progress->lock.single)
+        return poll_and_wait(progress, timeout_ms, true);
+    if (__builtin_expect(!base_lock_try_used(&progress->lock), 0))
+        return wait_contended(progress, timeout_ms);
+    return poll_and_wait(progress, timeout_ms, false);
 }
 
 void

@@ -51,7 +51,7 @@ push(uint32_t number)
 {
     entries[number].number = number;
     entries[number].completion.run = note;
-    base_completion_push(&queue, &entries[number].completion);
+    base_completion_push(&entries[number].completion, &queue);
 }
 
 static void
@@ -177,7 +177,7 @@ START_TEST(trigger_callback_may_free_entry)
 
         ck_assert_ptr_nonnull(completion);
         completion->run = free_entry;
-        base_completion_push(&queue, completion);
+        base_completion_push(completion, &queue);
     }
     ck_assert_uint_eq(base_completion_trigger(&queue, 0, 16), 3);
     ck_assert_uint_eq(ran_count, 3);
@@ -259,7 +259,7 @@ produce(void *arg)
 
     for (uint32_t i = 0; i < ENTRIES; i++) {
         first[i].completion.run = count_run;
-        base_completion_push(&queue, &first[i].completion);
+        base_completion_push(&first[i].completion, &queue);
     }
     return NULL;
 }
@@ -291,7 +291,7 @@ finish_consumers(const pthread_t *consumers)
 
     for (uint32_t i = 0; i < CONSUMERS; i++) {
         ends[i].run = end_thread;
-        base_completion_push(&queue, &ends[i]);
+        base_completion_push(&ends[i], &queue);
         while (ended_count <= i && base_time_left(deadline) > 0)
             sched_yield();
     }
@@ -330,7 +330,7 @@ START_TEST(trigger_waits_on_when_another_takes_the_entry)
         consumers[i] = start(consume, &max_counts[i]);
     for (uint32_t i = 0; i < ENTRIES / 4; i++) {
         entries[i].completion.run = count_run;
-        base_completion_push(&queue, &entries[i].completion);
+        base_completion_push(&entries[i].completion, &queue);
         while (entries[i].runs == 0 && base_time_left(deadline) > 0)
             sched_yield();
         ck_assert_uint_eq(entries[i].runs, 1);
