@@ -42,10 +42,10 @@
  *   ended          ceko  !     !       !        !       =      =     ekoR
  * released         eko   !     !       !        !       =      =     !
  *
- * hg_call_begin changes idle to started, hg_call_reset released to idle;
- * hg_call_open changes any phase of a target in which the transport owns
- * nothing to open. A response may be OVER before its submission has returned
- * PENDING.
+ * hg_call_begin changes idle to started, or with one thread to "request sent",
+ * which hg_call_begun_unsent changes to started; hg_call_reset changes released to
+ * idle; hg_call_open any phase of a target in which the transport owns nothing to
+ * open. A response may be OVER before its submission has returned PENDING.
  */
 #ifndef HG_CALL_H
 #define HG_CALL_H
@@ -163,6 +163,15 @@ hg_call_begin(struct hg_call *call, uint32_t number, uint32_t operations)
     /* Release pairs with the acquire in hg_call_event_rare. */
     hg_call_set(call, number << HG_CALL_SHIFT | operations | HG_CALL_CALLBACK,
         memory_order_release);
+}
+
+/* Origin, with one thread: the request of a call that was begun without SEND is not
+ * sent yet. */
+static inline void
+hg_call_begun_unsent(struct hg_call *call)
+{
+    atomic_store_explicit(
+        &call->word, hg_call_word(call) | HG_CALL_SEND, memory_order_relaxed);
 }
 
 /* Origin: ends the send operation of a call to oneself that has a response: it

@@ -63,7 +63,7 @@ struct hg_side {
     void (*acknowledged)(struct hg_handle *handle);
 };
 
-/* Why a call does not take the plain path. */
+/* Why a call does not take the plain path; UNFIT: why a handle is not forwarded. */
 enum {
     HG_SPECIAL_CALLS = 1,       /* checksums, loopback, a deadline */
     HG_SPECIAL_EXTRA = 2,       /* it may have extra payloads */
@@ -96,7 +96,7 @@ struct hg_handle {
     bool single;     /* one thread at a time uses the class */
     const struct hg_side *side;
     enum hg_role role;   /* of the side */
-    uint8_t special;     /* HG_SPECIAL_*; 0: plain */
+    uint8_t special;     /* HG_SPECIAL_* */
     uintptr_t runner;    /* target: base_thread() of the handler */
     _Atomic int state;   /* enum hg_handle_state */
     bool no_response;    /* of this request */

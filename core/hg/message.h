@@ -77,7 +77,8 @@ hg_message_encoded(struct hg_message *message, hg_return_t ret)
     return true;
 }
 
-/* Drops that of a message to be sent, which has no other flags. */
+/* Drops the extra payload of a message that was to be sent, for which alone it has
+ * flags, or clears a received one that is not read any more. */
 static inline void
 hg_message_unspill(struct hg_message *message)
 {

@@ -487,8 +487,9 @@ not_forwardable(const struct hg_handle *handle)
                                                          : HG_BUSY;
 }
 
-/* HG_Forward of a handle that may have extra payloads of the previous call. They are
- * freed before the arguments are encoded: both may be large. Or of an unfit one. */
+/* HG_Forward of an unfit handle; or of one that may have extra payloads of the
+ * previous call, which are freed before the arguments are encoded: both may be
+ * large. */
 static __attribute__((noinline, cold)) hg_return_t
 forward_again(
     struct hg_handle *handle, hg_cb_t callback, void *arg, void *in_struct)
@@ -583,8 +584,8 @@ rare:
 not_posted:
     return not_posted(handle, code);
 submitted:
-    if (handle->single) /* not sent yet after all */
-        hg_call_note(&handle->call, HG_CALL_SEND);
+    if (handle->single)
+        hg_call_begun_unsent(&handle->call);
     return submitted(handle, true, code);
 again:
     return forward_again(handle, callback, arg, in_struct);

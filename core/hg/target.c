@@ -106,7 +106,8 @@ HG_Respond(hg_handle_t handle, hg_cb_t callback, void *arg, void *out_struct)
     handle = base_same(handle);
     if (__builtin_expect(!hg_message_encoded(&handle->out, ret), 0))
         goto spilled;
-    if (__builtin_expect(handle->special & (HG_SPECIAL_UNFIT - 1), 0))
+    if (__builtin_expect(
+            handle->special & (HG_SPECIAL_CALLS | HG_SPECIAL_EXTRA), 0))
         goto special;
     hg_header_response_encode(handle->out.payload - HG_HEADER_RESPONSE_SIZE,
         &(struct hg_header_response){

@@ -120,8 +120,12 @@ unsent(struct hg_handle *handle, hg_return_t ret)
         hg_message_unspill(&handle->out);
         result = hg_call_event(&handle->call, HG_CALL_ON_REVOKED, 0);
     }
-    if (result == HG_CALL_ENDED)
+    if (result == HG_CALL_ENDED) {
+        /* For the next one, which HG_Respond claims. */
+        atomic_store_explicit(
+            &handle->call.ret, HG_SUCCESS, memory_order_relaxed);
         hg_call_event(&handle->call, HG_CALL_ON_REVOKED, 0);
+    }
     settle(handle, result);
     return result == HG_CALL_ENDED ? ret : HG_SUCCESS;
 }

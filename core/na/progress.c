@@ -343,7 +343,8 @@ end_wait(struct na_progress *progress, const bool single)
     return NA_SUCCESS;
 }
 
-/* Completes the first source's events, other than one, and na_progress_wait. */
+/* Completes na_progress_wait after the first source's poll had several events, or
+ * failed. */
 static __attribute__((noinline)) na_return_t
 complete_several(struct na_progress *progress, int32_t count)
 {

@@ -7,6 +7,7 @@
 #include "common/wake.h"
 #include "op.h"
 #include "range.h"
+#include "thread.h"
 #include "written.h"
 
 /* Its memory stays until the class is closed. */
@@ -15,13 +16,9 @@ struct na_plugin_ctx {
     uint32_t id;
     /* what its polls have to do besides: results in ready, and bits_set */
     _Atomic uint32_t pending;
-    union {
-        /* The thread that polled last; + 1: and then submitted a put or get. Any
-         * thread writes it: a guide for bursts and for written, no guard. */
-        _Atomic uintptr_t poller;
-        /* If the class has one thread: its countdown at the last put or get. */
-        uint32_t submitted_at;
-    };
+    /* sm_ctx_caller of the last poll; + 1: and then it submitted a put or get. Any
+     * thread writes it: a guide for bursts and for written, no guard. */
+    _Atomic uintptr_t poller;
 
     struct tp_lock lock; /* guards all down to rma_active, and wake */
     bool alive;
@@ -46,6 +43,13 @@ struct na_plugin_ctx {
     _Atomic bool armed;    /* written under lock */
     _Atomic bool bits_set; /* in the rings: progress */
 };
+
+/* The calling thread, for poller. single: the class has one thread, which is 0. */
+static inline uintptr_t
+sm_ctx_caller(const bool single)
+{
+    return single ? 0 : sm_thread();
+}
 
 /* Puts a put or get into the queue. [lock] */
 void sm_ctx_queue(na_plugin_ctx *ctx, struct sm_op *op);

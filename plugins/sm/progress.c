@@ -13,7 +13,6 @@
 #include "rma.h"
 #include "self.h"
 #include "sleepers.h"
-#include "thread.h"
 #include "wait.h"
 #include "work.h"
 
@@ -263,8 +262,8 @@ poll_slowly(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max)
     na_plugin_event *end = events + max;
     bool quiet = false;
 
-    if (!cls->single)
-        atomic_store_explicit(&ctx->poller, sm_thread(), memory_order_relaxed);
+    atomic_store_explicit(
+        &ctx->poller, sm_ctx_caller(cls->single), memory_order_relaxed);
     sm_written_demote(&ctx->written);
     if (atomic_load_explicit(&ctx->bits_set, memory_order_relaxed))
         sm_wait_disarm(ctx);
@@ -472,8 +471,8 @@ poll_class(na_plugin_ctx *ctx, na_plugin_event *events, uint32_t max,
                 atomic_load_explicit(&ctx->pending, memory_order_relaxed)) != 0,
             0))
         return poll_slowly(ctx, events, max);
-    if (!single)
-        atomic_store_explicit(&ctx->poller, sm_thread(), memory_order_relaxed);
+    atomic_store_explicit(
+        &ctx->poller, sm_ctx_caller(single), memory_order_relaxed);
     if (demotes)
         sm_written_demote(&ctx->written);
     /* the thread that holds it delivers to this context as well */

@@ -14,7 +14,6 @@
 #include "move.h"
 #include "privilege.h"
 #include "rma.h"
-#include "thread.h"
 
 #define AT_ONCE (256U << 10) /* bytes done within the submission, or a burst */
 
@@ -161,23 +160,12 @@ is_long(const struct sm_conn *conn, const struct sm_op *op)
 static bool
 submits_again(na_plugin_ctx *ctx)
 {
-    uintptr_t self = sm_thread();
+    uintptr_t self = sm_ctx_caller(ctx->cls->single);
     uintptr_t poller = atomic_load_explicit(&ctx->poller, memory_order_relaxed);
 
     if (poller == self)
         atomic_store_explicit(&ctx->poller, self + 1, memory_order_relaxed);
     return poller == self + 1;
-}
-
-/* The same in a class that has one thread. Its polls don't note who polls, but count
- * down. */
-static bool
-submits_again_single(na_plugin_ctx *ctx)
-{
-    bool again = ctx->submitted_at == ctx->cls->countdown;
-
-    ctx->submitted_at = ctx->cls->countdown;
-    return again;
 }
 
 /* Whether an operation is to be copied by the next poll, with others: one for which
@@ -199,7 +187,7 @@ is_for_burst(
     if (ctx->cls->privileged &&
         (conn->memory != SM_MEMORY_PROVEN || op->rma.length > SM_MOVE_SMALL))
         return true;
-    return ctx->cls->single ? submits_again_single(ctx) : submits_again(ctx);
+    return submits_again(ctx);
 }
 
 /* Where the operation goes: OK or IS_LONG with the target held, JOINS_BURST, AGAIN if
