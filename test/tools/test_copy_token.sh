@@ -21,7 +21,8 @@ export TALARIA_PLUGIN_PATH=$build/plugins/sm:$build/test/tools
 export WIRE_SCOPE=${work##*-} # test_perf_token.sh binds 127.0.0.1 too
 
 umask 077
-head -c 32 /dev/urandom >"$work/token"
+# Without an end of line of its own, which would be taken off with the other one.
+head -c 32 /dev/urandom | tr '\n\r' ab >"$work/token"
 cp "$work/token" "$work/copy"
 printf '\n' >>"$work/copy" # what an editor puts there
 head -c 32 /dev/urandom >"$work/other"
