@@ -551,7 +551,7 @@ HG_Forward(hg_handle_t handle, hg_cb_t callback, void *arg, void *in_struct)
     handle = base_same(handle);
     if (__builtin_expect(!hg_message_encoded(&handle->in, ret), 0))
         goto rare;
-    /* Even if the handle has no header yet. */
+    /* If the handle has no header yet, write_header writes all of it. */
     cookie = handle->cookie;
     hg_header_request_renew(handle->in.payload - HG_HEADER_REQUEST_SIZE, cookie,
         (uint32_t) handle->in.size);

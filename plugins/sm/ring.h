@@ -173,8 +173,8 @@ sm_ring_copy_ends(
     memcpy(to + length - size, from + length - size, size);
 }
 
-/* Copies a short payload. In the order of the code are the lengths of most
- * messages: a header, and some arguments. */
+/* Copies a short payload. Most messages, a header and some arguments, have more than
+ * 64 bytes. */
 static inline __attribute__((always_inline)) void
 sm_ring_copy_short(void *to, const void *from, uint32_t length)
 {

@@ -53,10 +53,9 @@ change_user(int mode)
 static void
 open_a(int mode)
 {
-    struct node_options options = {
-        .threads = mode / users != 0 ? NA_PLUGIN_THREAD_SINGLE_CLASS : 0};
-
-    node_open(&a, &options);
+    node_open(&a,
+        &(struct node_options){
+            .threads = mode / users != 0 ? NA_PLUGIN_THREAD_SINGLE_CLASS : 0});
 }
 
 static void
@@ -574,6 +573,18 @@ START_TEST(burst_is_polled_by_two_threads)
 }
 END_TEST
 
+/* In every mode. */
+static const TTest *const *const tests[] = {&burst_is_copied_in_one_call,
+    &burst_does_not_delay_single_operations,
+    &burst_of_sleeping_context_is_copied_at_once,
+    &burst_that_waits_keeps_context_awake, &burst_of_mixed_operations_is_right,
+    &burst_with_many_segments_is_right,
+    &burst_with_ended_registration_fails_alone,
+    &burst_with_missing_memory_fails_alone,
+    &burst_is_copied_by_polls_of_other_context,
+    &burst_operations_can_be_cancelled, &burst_ends_with_its_context,
+    &burst_to_killed_process_fails};
+
 int
 main(void)
 {
@@ -583,25 +594,8 @@ main(void)
         return 77;
     }
     TCase *cases = tcase_create("burst");
-    tcase_add_loop_test(cases, burst_is_copied_in_one_call, 0, 2 * users);
-    tcase_add_loop_test(
-        cases, burst_does_not_delay_single_operations, 0, 2 * users);
-    tcase_add_loop_test(
-        cases, burst_of_sleeping_context_is_copied_at_once, 0, 2 * users);
-    tcase_add_loop_test(
-        cases, burst_that_waits_keeps_context_awake, 0, 2 * users);
-    tcase_add_loop_test(
-        cases, burst_of_mixed_operations_is_right, 0, 2 * users);
-    tcase_add_loop_test(cases, burst_with_many_segments_is_right, 0, 2 * users);
-    tcase_add_loop_test(
-        cases, burst_with_ended_registration_fails_alone, 0, 2 * users);
-    tcase_add_loop_test(
-        cases, burst_with_missing_memory_fails_alone, 0, 2 * users);
-    tcase_add_loop_test(
-        cases, burst_is_copied_by_polls_of_other_context, 0, 2 * users);
-    tcase_add_loop_test(cases, burst_operations_can_be_cancelled, 0, 2 * users);
-    tcase_add_loop_test(cases, burst_ends_with_its_context, 0, 2 * users);
-    tcase_add_loop_test(cases, burst_to_killed_process_fails, 0, 2 * users);
+    for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++)
+        tcase_add_loop_test(cases, *tests[i], 0, 2 * users);
     tcase_add_loop_test(cases, burst_is_polled_by_two_threads, 0, users);
     return run_cases("burst", &cases, 1);
 }
